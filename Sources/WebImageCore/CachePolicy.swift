@@ -19,7 +19,7 @@ public enum CachePolicy: Hashable, Sendable {
 // What a policy means, decision by decision. A new policy answers each of these questions.
 extension CachePolicy {
     /// Whether the caches may serve the load.
-    package var readsCaches: Bool {
+    var readsCaches: Bool {
         switch self {
         case .standard, .cachedElseLoad, .cachedOnly, .refresh: true
         case .reload: false
@@ -27,7 +27,7 @@ extension CachePolicy {
     }
 
     /// Whether the loader is asked for what the caches do not have.
-    package var asksLoader: Bool {
+    var asksLoader: Bool {
         switch self {
         case .standard, .cachedElseLoad, .refresh, .reload: true
         case .cachedOnly: false

@@ -225,7 +225,7 @@ public struct ImageRequest: Hashable, Sendable {
     var resolvedDecodeSize: DecodeSize { decodeSize ?? .original }
 
     /// The tiers that may serve the load, which are none when it reloads.
-    package var readTiers: CacheTiers { cachePolicy.readsCaches ? cacheAccess.reads : [] }
+    var readTiers: CacheTiers { cachePolicy.readsCaches ? cacheAccess.reads : [] }
 
     /// Whether both ask for the same pixels in the same way. Urgency and `userInfo` do not count.
     package func isEquivalent(to other: ImageRequest) -> Bool {

@@ -62,7 +62,7 @@ public struct ImageVariants: Hashable, Sendable {
     }
 
     /// Creates the variants of an image whose server scales it.
-    package init(_ image: ScaledImage) {
+    init(_ image: ScaledImage) {
         url = image.url
         aspectRatio = image.aspectRatio
         source = .scaler(image)
@@ -173,12 +173,12 @@ extension ImageVariants.Descriptor {
 }
 
 /// An image that its server scales to any width.
-package struct ScaledImage: Hashable, Sendable {
+struct ScaledImage: Hashable, Sendable {
     let url: URL
     let scaler: ImageScaler
 
     /// - Parameter url: The URL of the image without the server that scales it.
-    package init(_ url: URL, by scaler: ImageScaler) {
+    init(_ url: URL, by scaler: ImageScaler) {
         self.url = url
         self.scaler = scaler
     }

@@ -36,7 +36,7 @@ public struct WebImage: Sendable {
 
         /// When the response is stale of which the image was made, in seconds since 1970; infinity for never. A server that
         /// confirms the image changes it.
-        package var staleTime: Double {
+        var staleTime: Double {
             get { Double(bitPattern: staleBits.load(ordering: .relaxed)) }
             set { staleBits.store(newValue.bitPattern, ordering: .relaxed) }
         }
@@ -45,7 +45,7 @@ public struct WebImage: Sendable {
         private let servingBits = Atomic<UInt64>(Double.infinity.bitPattern)
 
         /// Until when the image serves while its server cannot be reached, in seconds since 1970; infinity for ever.
-        package var servingLimit: Double {
+        var servingLimit: Double {
             get { Double(bitPattern: servingBits.load(ordering: .relaxed)) }
             set { servingBits.store(newValue.bitPattern, ordering: .relaxed) }
         }
@@ -111,7 +111,7 @@ public struct WebImage: Sendable {
     package var content: Content { storage.content }
 
     /// A scale by which sizes can be divided.
-    package static func validScale(_ scale: Double) -> Double { scale.bounded(to: 1...1_000_000, ifNaN: 1) }
+    static func validScale(_ scale: Double) -> Double { scale.bounded(to: 1...1_000_000, ifNaN: 1) }
 
     /// The upright pixels; of an animated image, those of its first frame. Colours that are shown in a wider gamut or with
     /// more bits are converted to 8 bits of sRGB when this is first read.

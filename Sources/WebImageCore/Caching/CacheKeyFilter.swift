@@ -40,7 +40,7 @@ public struct CacheKeyFilter: Sendable {
     ]
 
     /// The key of a URL; `nil` for the URL itself.
-    package func key(for url: URL) -> String? {
+    func key(for url: URL) -> String? {
         guard let userKey = url.userKey else { return body(url) }
         return body(URL(string: url.textWithoutUserInfo) ?? url).map { $0 + userKey }
     }

@@ -6,9 +6,9 @@ public struct ImageKey: Hashable, Sendable {
     /// The key of the original, as ``ImageManager/cacheKey(for:)`` returns it.
     public let source: String
     /// The key of the transformer, with every other option that changes pixels in front of it.
-    package let transformer: String
+    let transformer: String
     /// Pixels per application pixel.
-    package let scale: Double
+    let scale: Double
 
     package init(_ request: ImageRequest) {
         source = request.sourceKey
@@ -38,7 +38,7 @@ public struct ImageKey: Hashable, Sendable {
 extension ImageKey {
     /// The key of a rendition on disk. Its base is the key of the original, so that all renditions of an image are
     /// found.
-    package func renditionKey(size: DecodeSize) -> String {
+    func renditionKey(size: DecodeSize) -> String {
         CacheKey.string(base: source, variant: "\(size) \(scale) \(transformer)")
     }
 }
@@ -57,7 +57,7 @@ package enum CacheKey {
     }
 
     /// Takes a key apart. Keys of originals have no variant.
-    package static func parts(of key: String) -> (base: Substring, variant: Substring?) {
+    static func parts(of key: String) -> (base: Substring, variant: Substring?) {
         // Keys are taken apart for every entry, and characters are slow.
         guard let index = key.utf8.firstIndex(of: 0) else { return (key[...], nil) }
         return (key[..<index], key[key.utf8.index(after: index)...])

@@ -2,7 +2,7 @@ import Synchronization
 
 /// The order of what an app stores: an image that takes long to encode must not replace one that was stored after it, nor
 /// come back after it was removed.
-package final class StoreOrder: Sendable {
+final class StoreOrder: Sendable {
     private struct State {
         var serial = Serial()
         /// The newest image of each key that is being encoded.
@@ -26,7 +26,7 @@ package final class StoreOrder: Sendable {
 
     private let state = Mutex(State())
 
-    package init() {}
+    init() {}
 
     /// Begins the encoding of an image, and outdates those of the same key.
     func begin(_ key: String) -> UInt64 {

@@ -18,7 +18,7 @@ extension Pipeline {
         /// Reads and writes files.
         var ioQueue: WorkQueue
         /// Decodes and transforms.
-        var decodeQueue: WorkQueue
+        package var decodeQueue: WorkQueue
         /// Decodes what can take seconds, so that all other images need not wait for it.
         var slowQueue: WorkQueue
         /// Changes the job graph on behalf of callers: one thread, which keeps their order.

@@ -149,7 +149,7 @@ package final class MemoryBudget: Sendable {
     var lastingWaiterCount: Int { state.withLock { $0.lastingWaiters.count } }
 
     /// A ticket for ``waitForDecoding(_:ticket:priority:isSlow:_:)`` or ``whenRoom(toKeep:ticket:_:)``.
-    func makeTicket() -> WorkQueue.Ticket { WorkQueue.Ticket(serial.withLock { $0.next() }, of: self) }
+    package func makeTicket() -> WorkQueue.Ticket { WorkQueue.Ticket(serial.withLock { $0.next() }, of: self) }
 
     /// Takes memory for a decode unless it, or another one, would have to wait.
     /// - Parameters:
@@ -164,7 +164,7 @@ package final class MemoryBudget: Sendable {
     /// Calls a closure with the memory for a decode, once there is room and its turn has come: within this call, or on a
     /// thread that has given memory back.
     /// - Parameter ticket: What ``cancel(_:)`` and ``setPriority(_:of:)`` take.
-    func waitForDecoding(
+    package func waitForDecoding(
         _ byteCount: Int,
         ticket: WorkQueue.Ticket,
         priority: ImagePriority,

@@ -44,7 +44,7 @@ package enum SystemResources {
 }
 
 /// The default directory of a disk cache: $XDG_CACHE_HOME/<app id>/web-images/<namespace>.
-enum CacheDirectory {
+package enum CacheDirectory {
     /// Returns the path for a namespace of this app.
     static func standard(namespace: String = "default") -> String { "\(root)/\(namespace)" }
 

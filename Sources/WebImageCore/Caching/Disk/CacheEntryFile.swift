@@ -43,7 +43,7 @@ package struct CacheEntryFile {
 
     package static let footerLength = 32
     /// The largest length of the JSON and the footer. A file that claims more is damaged, and is not read.
-    package static let maximumMetadataLength = 4 << 20
+    static let maximumMetadataLength = 4 << 20
 
     /// The contents of an entry's file, in pieces.
     /// - Throws: Also ``StoreFailure/metadataTooLarge`` for a file that could never be read.
@@ -98,7 +98,7 @@ package struct CacheEntryFile {
     }
 
     /// The entry without its bytes.
-    package var entryWithoutData: CacheEntry {
+    var entryWithoutData: CacheEntry {
         var entry = CacheEntry(
             key: metadata.key,
             data: Data(),

@@ -15,10 +15,10 @@ public struct CacheUsage: Sendable, Hashable {
     }
 
     /// The usage of no cache at all, to which others are added.
-    package static let none = CacheUsage(byteLimit: 0)
+    static let none = CacheUsage(byteLimit: 0)
 
     /// The usage of both caches together.
-    package static func + (lhs: CacheUsage, rhs: CacheUsage) -> CacheUsage {
+    static func + (lhs: CacheUsage, rhs: CacheUsage) -> CacheUsage {
         var byteLimit: Int?
         if let left = lhs.byteLimit, let right = rhs.byteLimit { byteLimit = left.boundedSum(right) }
         return CacheUsage(

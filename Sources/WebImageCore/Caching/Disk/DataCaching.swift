@@ -91,7 +91,7 @@ public struct CacheEntry: Sendable, Equatable {
     /// How the bytes of a rendition are decoded; `nil` for an original.
     package var rendition: RenditionInfo?
     /// Whether the entry lies in a directory of the app, which may bring another version without telling.
-    package var isBundled = false
+    var isBundled = false
     private var boxedResponse: Box<ResponseMetadata>
 
     /// The largest ``attachment`` in bytes: 65,536.

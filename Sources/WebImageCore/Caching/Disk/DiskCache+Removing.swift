@@ -27,7 +27,7 @@ extension DiskCache {
     package func removeExpired() { trim() }
 
     /// Removes all variants of a base key.
-    package func removeVariants(of base: String) {
+    func removeVariants(of base: String) {
         outdateVariants(of: base)
         removeOutdatedVariants(of: base)
     }

@@ -4,10 +4,10 @@ import Synchronization
 package struct DiskLimits: Sendable {
     private let size: MeasuredLimit
     /// Seconds.
-    package var maximumAge: Double
-    package var expiry: CacheExpiry
+    var maximumAge: Double
+    var expiry: CacheExpiry
     /// Directories that are searched after a miss and never written to. Their images have no renditions.
-    package var readOnlyDirectories: [String]
+    var readOnlyDirectories: [String]
 
     /// - Parameter sizeLimit: Bytes on disk.
     package init(
@@ -52,7 +52,7 @@ package final class MeasuredLimit: Sendable {
         self.find = find
     }
 
-    package var value: Int { known.withLock { $0 } ?? assumed }
+    var value: Int { known.withLock { $0 } ?? assumed }
 
     func measure() {
         guard known.withLock({ $0 == nil }) else { return }

@@ -15,8 +15,8 @@ public struct MemoryEntry: Sendable, Identifiable {
     public let image: WebImage
     /// When the image was stored.
     public let storedAt: Date
-    package let origin: MemoryImageOrigin
-    package let expiry: MemoryExpiry?
+    let origin: MemoryImageOrigin
+    let expiry: MemoryExpiry?
 
     package init(
         _ image: WebImage,
@@ -65,5 +65,5 @@ package final class MemoryExpiry: Sendable {
     }
 
     /// Whether the time is over. After the clock was set back by more than the lifetime, nobody knows how old the image is.
-    package var isOver: Bool { abs(clock.now.timeIntervalSince(start)) >= lifetime }
+    var isOver: Bool { abs(clock.now.timeIntervalSince(start)) >= lifetime }
 }

@@ -3,9 +3,9 @@ public struct MemoryQuery: Sendable {
     /// The image, without its size.
     public let key: ImageKey
     /// The requested size; `nil` for any size, of which the largest is best.
-    package let size: DecodeSize?
+    let size: DecodeSize?
     /// Whether an image up to twice as large serves as well.
-    package let acceptsLarger: Bool
+    let acceptsLarger: Bool
     /// Whether the cache was asked for the same load before, so that it counts no second miss.
     public package(set) var isRepeated = false
 

@@ -15,18 +15,18 @@ package struct RenditionInfo: Codable, Sendable, Hashable {
     package var encoding: Encoding
     package var hasAlpha: Bool
     package var size: PixelSize
-    package var naturalSize: PixelSize
-    package var sourceSize: PixelSize
-    package var decodedSize: PixelSize
-    package var scale: Double
-    package var format: String
-    package var orientation: Int?
+    var naturalSize: PixelSize
+    var sourceSize: PixelSize
+    var decodedSize: PixelSize
+    var scale: Double
+    var format: String
+    var orientation: Int?
     /// The gamut; `nil` for sRGB.
-    package var gamut: PixelBuffer.Colors.Gamut?
+    var gamut: PixelBuffer.Colors.Gamut?
     /// Whether a channel has 16 bits; `nil` for 8.
-    package var isDeep: Bool?
+    var isDeep: Bool?
     /// When the original was stored (``CacheEntry/storedAt``).
-    package var source: Date
+    var source: Date
 
     package init(_ image: WebImage, encoding: Encoding, source: Date) {
         self.encoding = encoding
