@@ -328,7 +328,8 @@ let package = Package(
             name: "WidgetScenarios",
             dependencies: [
                 "GtkWebImage", "GtkWebImageWidgets", "GtkWebImageZoom", "GtkWebImageInspector", "WebImageServices",
-                "WebImageDesktop", "WebImagePDF", "ForeignBinding", "WebImageTesting", "TestSupport", "CWebImageGtk4", "CWebImageGtkShims",
+                "WebImageDesktop", "WebImagePDF", "ForeignBinding", "WebImageTesting", "TestSupport", "CWebImageGtk4",
+                "CWebImageGtkShims",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/WidgetScenarios",

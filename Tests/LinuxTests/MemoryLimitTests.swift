@@ -64,7 +64,12 @@ struct MemoryLimitTests {
         // Given room for fewer copies of an image of 61 MB than its file needs
         let arguments = ["4000", "short", "\(megabytes)"]
         // When files of that size are read and written
-        let result = try ChildProcess.run(BuiltProgram.path("DecodeWorker"), arguments)
+        let result = try ChildProcess.run(
+            BuiltProgram.path("DecodeWorker"),
+            arguments,
+            // GLib ends a process in which the thread of dconf cannot be made.
+            environment: ["GSETTINGS_BACKEND": "memory"]
+        )
         // Then each is done, or says that memory is short and what helps
         let lines = result.output.split(separator: "\n")
         #expect(result.exitCode == 0 && lines.count == 5, "\(result.output)")

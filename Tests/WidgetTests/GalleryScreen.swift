@@ -57,8 +57,13 @@ final class GalleryScreen {
     /// - Parameter text: What is typed. Default: the title.
     /// - Returns: Whether it is open.
     func openPage(_ title: String, searching text: String? = nil) -> Bool {
-        _ = run("xdotool", ["key", "ctrl+f", "type", "--delay", "1", "--args", "1", text ?? title, "key", "Return"])
-        return hasWindow(title)
+        // A window that is busy with a reload can lose the focus between two keys.
+        for _ in 0..<3 {
+            let keys = ["key", "ctrl+f", "type", "--delay", "1", "--args", "1", text ?? title, "key", "Return"]
+            _ = run("xdotool", keys)
+            if hasWindow(title) { return true }
+        }
+        return false
     }
 
     func press(_ key: String) {

@@ -83,6 +83,10 @@ private func passwords(downloader: inout ImageDownloader.Configuration, password
     }
 }
 
+private func http3(downloader: inout ImageDownloader.Configuration) {
+    downloader.usesHTTP3 = true
+}
+
 private func pinnedKeys(downloader: inout ImageDownloader.Configuration) {
     downloader.pinnedPublicKeys["images.example.org"] = [
         "Vjs8r4z+80wjNcr1YKepWQboSIRi63WsWXhIMN+eWys=", "YLh1dUR9y6Kja30RrAn7JKnbQG/uEtLMkBgFF2Fuihg=",
