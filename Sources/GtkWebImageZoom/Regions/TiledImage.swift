@@ -5,7 +5,7 @@ public import WebImageCore
 /// BitmapRegionDecoder on Android and CATiledLayer on Apple's systems.
 ///
 /// ``GtkWebImageZoom/WebImageCore/ImageManager/tiledImage(for:memoryLimit:)`` makes it. It keeps the bytes of the file, not its
-/// pixels. Can be used from any thread; the decoders run on the decode queue of the manager, in workers as those of other images.
+/// pixels. It can be used from any thread. Regions are decoded on the manager's decode queue, in workers like other images.
 ///
 ///     let map = try await ImageManager.shared.tiledImage(for: url)
 ///     let corner = try await map.region(PixelRect(x: 0, y: 0, width: 512, height: 512))

@@ -38,7 +38,7 @@ final class ZoomContent {
     private var decoding: Decode?
     /// Visible tiles that could not be decoded, which are not tried again and again.
     private var failed: Set<TileCache.Key> = []
-    /// Those of them that may succeed later, such as when there is memory again, and the task that tries them.
+    /// The failed tiles that may succeed later, such as after a shortage of memory, and the task that tries them again.
     private var postponed: Set<TileCache.Key> = []
     private var retry: Task<Void, Never>?
     private var retryDelay = ZoomContent.leastRetryDelay

@@ -36,7 +36,7 @@ extension DataLoading {
     public func headers(for request: LoaderRequest) -> [String: String] { request.options.headers }
 }
 
-/// A loader that asks servers, be they those of this machine.
+/// A loader that asks servers, including servers on this machine.
 package protocol NetworkLoading: DataLoading {
     /// The fields that ``DataLoading/headers(for:)`` lacks, or of which it does not know the value, because the loader learns them only
     /// when it sends the request.

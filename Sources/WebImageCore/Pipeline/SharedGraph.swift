@@ -53,7 +53,7 @@ final class SharedGraph: Sendable {
         state.withLock { $0.graph.jobs[id] }
     }
 
-    /// The request of a fetch, which is that of the first task that asked for it.
+    /// The request of a fetch: the request of the first task that needs it.
     func request(of id: JobGraph.Fetch.ID) -> ImageRequest? {
         state.withLock { $0.graph.fetches[id]?.request }
     }

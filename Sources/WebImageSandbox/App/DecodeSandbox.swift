@@ -77,7 +77,7 @@ package final class DecodeSandbox: Sendable {
     /// A decoder that runs in workers.
     /// - Parameters:
     ///   - coder: The decoder, which the workers have as well.
-    ///   - isOptional: Whether images are decoded in this process when no worker starts, and those of the app's own resources always are.
+    ///   - isOptional: Whether images are decoded in this process when no worker starts. Resources of the app always are.
     ///   - neverHere: Formats that are decoded in this process only when their files come from there.
     ///   - kind: The kind of worker that decodes a format; `nil` where another process does so already, or no worker can.
     package func sandboxed(

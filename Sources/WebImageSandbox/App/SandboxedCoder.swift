@@ -6,7 +6,7 @@ struct SandboxedCoder: CancellableImageDecoding, SlowImageDecoding, RegionDecodi
     /// The decoder, which the workers have as well.
     let coder: any ImageDecoding
     let sandbox: DecodeSandbox
-    /// Whether images are decoded in this process when no worker starts, and those of the app's own resources always are.
+    /// Whether images are decoded in this process when no worker starts. Resources of the app always are.
     let isOptional: Bool
     /// Formats that are decoded in this process only when their files come from there.
     let neverHere: Set<ImageFormat>

@@ -5,7 +5,7 @@ extension DecodeAnswer {
     struct Limit {
         var pixelCount: Int
         var frameCount: Int
-        /// Whether pixels may have other colours than those of sRGB in 8 bits.
+        /// Whether the colours of pixels may be outside of 8-bit sRGB.
         var allowsWideColors = false
         /// The size of the frames of an animation.
         var frameSize: PixelSize?

@@ -1,6 +1,6 @@
 import WebImageCore
 
-/// What a decode worker decodes. Each kind has processes of its own, which load what they need before they give up their rights.
+/// What a decode worker decodes. Each kind has separate processes, which load their libraries and fonts before they give up their rights.
 package enum WorkerKind: Int32, Sendable, CaseIterable {
     /// The formats of the library's own decoders, which load nothing.
     case codecs
