@@ -122,8 +122,7 @@ extension ImageCache {
 extension ImageCache {
     private func storeInMemory(_ image: WebImage, _ request: ImageRequest) {
         let expiry = (request.memoryLifetime ?? parts.memoryLifetime).map { MemoryExpiry($0, parts.clock) }
-        let (key, now) = (ImageKey(request), parts.clock.now)
-        parts.memoryCache.store(MemoryEntry(image, for: key, from: .app, expiry: expiry, storedAt: now))
+        parts.memoryCache.store(MemoryEntry(image, for: ImageKey(request), from: .app, expiry: expiry))
     }
 
     private func entry(_ data: Data, _ response: ResponseMetadata, for request: ImageRequest) -> CacheEntry {

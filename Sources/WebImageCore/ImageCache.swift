@@ -17,22 +17,10 @@ public struct ImageCache: Sendable {
     /// The contents of the memory cache, and how often it was hit.
     public var memoryStatistics: MemoryCacheStatistics { parts.memoryCache.statistics }
 
-    /// The images in memory, the most recently used first, for a view of what the cache holds. Several sizes of an image are
-    /// several entries.
-    ///
-    /// Looks at the `limit` images that were used last, so that the main thread may call it, and leaves out those that have
-    /// expired. The entries keep their pixels alive, also when the cache evicts them.
-    /// - Parameter limit: The number of images to look at. Default: 100.
-    public func memoryEntries(limit: Int = 100) -> [MemoryEntry] { parts.memoryCache.entries(limit: limit) }
-
     /// Removes all sizes of an image from memory. Widgets that show it keep it.
     public func removeFromMemory(_ request: some ImageRequestConvertible) {
         for key in keys(for: request) { parts.memoryCache.removeImages(source: key) }
     }
-
-    /// Removes one image at one size from memory, and none that has taken its place. Widgets that show it keep it.
-    /// - Parameter entry: One of ``memoryEntries(limit:)``.
-    public func removeFromMemory(_ entry: MemoryEntry) { parts.memoryCache.remove(entry) }
 
     /// Removes all images from memory. Widgets that show them keep them.
     public func removeAllFromMemory() {
@@ -78,13 +66,6 @@ public struct ImageCache: Sendable {
         await perform { for key in keys(for: request) { remove(key, tiers) } }
     }
 
-    /// Removes one file from the disk, or the one that has taken its place. Memory and the other files of its image stay.
-    /// - Parameter file: One of ``diskFiles(limit:)``.
-    public func remove(_ file: CachedFile) async {
-        if !file.isRendition { parts.storeOrder.outdate(file.key) }
-        await perform { removeBlocking(file) }
-    }
-
     /// Removes all images from the disk.
     public func removeAllFromDisk() async {
         parts.storeOrder.outdateAll()
@@ -96,13 +77,6 @@ public struct ImageCache: Sendable {
     public func removeExpired() async {
         parts.memoryCache.removeExpired()
         await perform { removeExpiredBlocking() }
-    }
-
-    /// The files on disk, the newest first, for a view of what the cache holds. Looks at every file, and reads the end of those that
-    /// it returns.
-    /// - Parameter limit: The largest number of files. Default: 100.
-    public func diskFiles(limit: Int = 100) async -> [CachedFile] {
-        await perform { listFiles(limit: limit) }
     }
 
     /// The number and the size of the files on disk. Looks at every file.
@@ -156,10 +130,6 @@ extension ImageCache {
         if tiers.contains(.renditions) { parts.renditionCache?.removeVariants(of: key) }
     }
 
-    private func removeBlocking(_ file: CachedFile) {
-        if file.isRendition { parts.renditionCache?.remove(file.id.key) } else { removeOriginal(file.key) }
-    }
-
     private func removeOriginal(_ key: String) {
         parts.versions.change(key)
         if let dataCache = parts.dataCache { parts.storeOrder.perform(key) { dataCache.remove(key) } }
@@ -180,11 +150,6 @@ extension ImageCache {
     private func removeExpiredBlocking() {
         parts.dataCache?.removeExpired()
         parts.renditionCache?.removeExpired()
-    }
-
-    private func listFiles(limit: Int) -> [CachedFile] {
-        let files = (parts.dataCache?.files(limit: limit) ?? []) + (parts.renditionCache?.files(limit: limit) ?? [])
-        return Array(files.sorted { $0.storedAt > $1.storedAt }.prefix(max(limit, 0)))
     }
 
     private var measuredUsage: CacheUsage {

@@ -323,6 +323,15 @@ extension ImageError {
         )
     }
 
+    static func noThread(for url: URL, _ code: Int32) -> ImageError {
+        ImageError(
+            .decoderUnavailable,
+            url: url,
+            reason: "The system starts no thread that could load the image (error \(code))",
+            remedy: "Raise the limit of processes (ulimit -u, or pids.max of the control group), then load the image again."
+        )
+    }
+
     package static func encodingFailed(_ reason: String, remedy: String) -> ImageError {
         ImageError(.encodingFailed, url: nil, reason: reason, remedy: remedy)
     }

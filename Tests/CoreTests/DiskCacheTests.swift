@@ -40,7 +40,7 @@ struct DiskCacheTests {
         let cache = makeCache()
         for end in ["tmp", "TMP", "png"] { cache.store(entry("http://host/a.\(end)?x=1")) }
         cache.flush()
-        #expect(cache.usage.count == 3 && cache.files(limit: 10).count == 3)
+        #expect(cache.usage.count == 3)
         #expect(cache.fileName(for: "http://host/a.tmp?x=1")?.hasSuffix(".tmp") == false)
         #expect(cache.fileName(for: "http://host/a.png?x=1")?.hasSuffix(".png") == true)
     }

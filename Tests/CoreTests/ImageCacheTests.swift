@@ -45,6 +45,18 @@ struct ImageCacheTests {
         #expect("\(CacheTiers.all)" == "memory, renditions, originals")
     }
 
+    @Test("A binding that asks the memory before it loads counts one miss")
+    func misses() async throws {
+        let (manager, request) = (fixture.manager, small(fixture.url("a")))
+        fixture.loader.answer(request.url, with: picture)
+        #expect(manager.memoryHit(for: request, inAnySize: false) == nil)
+        #expect(manager.memoryHit(for: request, inAnySize: true) == nil)
+        _ = try await manager.response(for: request)
+        #expect(cache.memoryStatistics.missCount == 1)
+        #expect(manager.memoryHit(for: request, inAnySize: false) != nil)
+        #expect(cache.memoryStatistics.hitCount == 1 && cache.memoryStatistics.missCount == 1)
+    }
+
     @Test("An image is located under the key that a filter makes of its URL")
     func filteredKeys() async throws {
         let fixture = ManagerFixture { $0.cacheKeyFilter = .withoutQuery }
@@ -148,9 +160,10 @@ struct ImageCacheTests {
     @Test("Emptying the disk removes originals and renditions; expired entries are removed once an hour")
     func emptying() async throws {
         try await loadSmall(fixture.url("a"))
-        #expect(await cache.diskUsage().count == 2)
+        var usage = await cache.diskUsage()
+        #expect(usage.count == 2 && usage.byteCount > 0 && usage.byteCount <= usage.byteLimit ?? 0)
         await cache.removeAllFromDisk()
-        let usage = await cache.diskUsage()
+        usage = await cache.diskUsage()
         #expect(usage.count == 0 && usage.byteCount == 0)
         await cache.removeExpired()
         let maintained = ManagerFixture(maintenanceInterval: .seconds(3600))
@@ -231,7 +244,7 @@ struct ImageCacheTests {
         let folder = TemporaryDirectory()
         let disk = DiskCache(directory: folder.path, limits: DiskLimits(sizeLimit: 1 << 30), hashes: .standard)
         let entry = CacheEntry(key: "a", data: Data([1]), storedAt: .distantPast)
-        func date() -> Double? { disk.files(limit: 1).first?.storedAt.timeIntervalSince1970 }
+        func date() -> Double? { FileStore().files(below: folder.path).first?.modified }
         // Given an entry that was stored long ago
         disk.store(entry)
         disk.flush()

@@ -37,6 +37,26 @@ struct MemoryCacheTests {
         #expect(cache.image(for: Self.query("a")) == nil)
     }
 
+    @Test("A removed entry is not found again though it was evicted and is in use, and one in its place stays")
+    func removedEntry() {
+        // Given an entry that was evicted while somebody holds its image
+        let cache = MemoryCache(costLimit: 300)
+        let entry = MemoryEntry(Self.image(), for: Self.key("a"))
+        cache.store(entry)
+        cache.store(MemoryEntry(Self.image(), for: Self.key("b")))
+        // When it is removed
+        cache.remove(entry)
+        // Then it is gone, and no other one
+        #expect(cache.image(for: Self.query("a")) == nil)
+        #expect(cache.image(for: Self.query("b")) != nil && cache.totalCost == 300)
+        // When another image has its place
+        let newer = Self.image()
+        cache.store(MemoryEntry(newer, for: Self.key("a")))
+        cache.remove(entry)
+        // Then that stays
+        #expect(cache.image(for: Self.query("a")) == newer)
+    }
+
     @Test("Only an image of the same size in pixels is a hit")
     func sizes() {
         // Given an image of 1600x1200 decoded at 256x192

@@ -50,6 +50,25 @@ struct WorkQueueTests {
         #expect(log.all == ["d", "c", "a"])
     }
 
+    @Test("Where the system starts no thread, each load fails with an error that says so, and loads succeed once it does")
+    func noThread() async throws {
+        let permits = EventLog<Int>()
+        let fixture = ManagerFixture { dependencies in
+            dependencies.decodeQueue = WorkQueue(name: "test", threadCount: 2) { body in
+                permits.all.isEmpty ? EAGAIN : startDetachedThread(body)
+            }
+        }
+        let url = fixture.url("a")
+        fixture.loader.answer(url, with: TestImage.solid(0xFF0000, size: PixelSize(width: 10, height: 10)))
+        for _ in 0..<2 {
+            let error = await #expect(throws: ImageError.self) { try await fixture.manager.image(for: url) }
+            #expect(error?.code == .decoderUnavailable && error?.url == url && error?.isRemembered == false)
+            #expect(error?.remedy.contains("ulimit -u") == true)
+        }
+        permits.add(0)
+        #expect(try await fixture.manager.image(for: url).pixelSize.width == 10)
+    }
+
     @Test("No more work runs at a time than there are threads")
     func bounded() {
         let queue = WorkQueue(name: "test", threadCount: 3)

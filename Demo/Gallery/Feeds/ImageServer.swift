@@ -61,12 +61,6 @@ struct ImageServer: ImageFeed {
         }
     }
 
-    /// The address of an image that the caches keep under a key.
-    func address(ofKey key: String) -> String {
-        let own = "http://gallery.invalid\(folder)/"
-        return key.hasPrefix(own) ? server.url("/").absoluteString + key.dropFirst(own.count) : key
-    }
-
     /// The paths that were requested so far.
     var requestedPaths: [String] { server.requests.map(\.path) }
 

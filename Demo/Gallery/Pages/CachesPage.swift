@@ -7,22 +7,19 @@ extension Page {
         id: "caches",
         title: tr("Caches"),
         summary: tr(
-            "The contents of the memory and disk caches, and how to clear them. The disk cache follows the server's instructions (RFC 9111)."
+            "How full the memory and disk caches are, and how to clear them. The disk cache follows the server's instructions (RFC 9111)."
         ),
         code: """
-            let images = cache.memoryEntries(limit: 24)
-            let files = await cache.diskFiles(limit: 24)
             let statistics = cache.memoryStatistics
             let usage = await cache.diskUsage()
             ImageManager.shared.trimMemory(for: .low)
             await cache.removeExpired()
             cache.removeAllFromMemory()
             await cache.removeAllFromDisk()
-            """,
-        parts: ["CacheContents.swift", "CacheShelf.swift"]
+            """
     ) { context in
         let cache = ImageManager.shared.cache
-        let contents = CacheContents(context)
+        let levels = CacheLevels()
         // Owned, because the tasks of the buttons may end after the page.
         let source = OwnedWidget(label("", "numeric"))
         let strip = (0..<6).map { _ in sizedPicture(width: 120, height: 90) }
@@ -45,7 +42,7 @@ extension Page {
                 let removed = usage.count - (await cache.diskUsage()).count
                 let counts = [(tr("Evicted from memory"), evicted), (tr("removed from disk"), removed)]
                 showToast(counts.map { "\($0.0): \($0.1)" }.joined(separator: ", "), in: source.widget)
-                contents.changed()
+                levels.changed()
             }
             return
         }
@@ -53,26 +50,105 @@ extension Page {
             button(tr("Reload"), load),
             button(tr("Clear memory")) {
                 cache.removeAllFromMemory()
-                contents.changed()
+                levels.changed()
             },
             button(tr("Clear disk")) {
                 Task {
                     await cache.removeAllFromDisk()
-                    contents.changed()
+                    levels.changed()
                 }
             },
             button(tr("Trim"), trim),
         ]
-        var content = PageContent(
+        return PageContent(
             box(
                 GTK_ORIENTATION_VERTICAL,
                 spacing: 18,
-                [controls(buttons), flow(strip.map(\.widget), columns: 3), source.widget, contents.widget]
+                [controls(buttons), flow(strip.map(\.widget), columns: 3), source.widget, levels.widget]
             ),
-            owner: contents
+            waitsFor: strip,
+            owner: levels
         )
-        content.isAtRest = { strip.allSatisfy(\.isAtRest) && contents.isAtRest }
-        return content
+    }
+}
+
+/// How full the memory cache and the disk cache are, kept up to date while that is on screen.
+@MainActor
+private final class CacheLevels {
+    private let memory = CacheLevel(tr("Memory"))
+    private let disk = CacheLevel(tr("Disk"))
+    private let owned: OwnedWidget
+    private var observation: ObservationToken?
+    /// How often the levels are still to be shown.
+    private var roundsLeft = 0
+
+    init() {
+        owned = OwnedWidget(box(GTK_ORIENTATION_VERTICAL, spacing: 24, [memory.widget, disk.widget]))
+        connect(OpaquePointer(widget), "map") { [weak self] in
+            self?.observation = ImageManager.shared.observe { [weak self] step in
+                guard case .delivered = step.kind else { return }
+                Task { @MainActor in self?.changed() }
+            }
+            self?.changed()
+        }
+        connect(OpaquePointer(widget), "unmap") { [weak self] in self?.observation = nil }
+    }
+
+    var widget: Widget { owned.widget }
+
+    /// Shows the levels now, and for two seconds, since files are written some time after the loads that bring them.
+    func changed() {
+        let isRunning = roundsLeft > 0
+        roundsLeft = 4
+        guard !isRunning else { return }
+        Task { [weak self] in
+            while let self, roundsLeft > 0 {
+                await update()
+                try? await Task.sleep(for: .milliseconds(500))
+                roundsLeft -= 1
+            }
+        }
+    }
+
+    private func update() async {
+        let cache = ImageManager.shared.cache
+        let usage = await cache.diskUsage()
+        let statistics = cache.memoryStatistics
+        let counts = [
+            (tr("hits"), statistics.hitCount), (tr("misses"), statistics.missCount),
+            (tr("evicted"), statistics.evictionCount),
+        ]
+        memory.show(
+            count: statistics.count,
+            byteCount: statistics.byteCount,
+            byteLimit: statistics.byteLimit,
+            notes: counts.map { " · \($0.0) \($0.1)" }.joined()
+        )
+        disk.show(count: usage.count, byteCount: usage.byteCount, byteLimit: usage.byteLimit)
+    }
+}
+
+/// How full one cache is.
+@MainActor
+private struct CacheLevel {
+    let widget: Widget
+    private let text = label("", "caption", "numeric")
+    private let bar = gtk_level_bar_new_for_interval(0, 1)!
+
+    init(_ title: String) {
+        // The colours of a battery do not fit: a full cache is a good one.
+        for offset in [GTK_LEVEL_BAR_OFFSET_LOW, GTK_LEVEL_BAR_OFFSET_HIGH, GTK_LEVEL_BAR_OFFSET_FULL] {
+            gtk_level_bar_remove_offset_value(OpaquePointer(bar), offset)
+        }
+        setName(bar, title)
+        widget = box(GTK_ORIENTATION_VERTICAL, spacing: 6, [label(title, "heading"), text, bar])
+    }
+
+    func show(count: Int, byteCount: Int, byteLimit: Int?, notes: String = "") {
+        let size = Page.size(byteCount)
+        setText(text, "\(count) · \(byteLimit.map { tr("%1 of %2", size, Page.size($0)) } ?? size)\(notes)")
+        let share = byteLimit.map { Double(byteCount) / Double(max($0, 1)) } ?? 0
+        gtk_level_bar_set_value(OpaquePointer(bar), min(share, 1))
     }
 }
 

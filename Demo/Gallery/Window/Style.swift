@@ -50,7 +50,6 @@ enum Style {
             .pages > row {
                 min-height: 28px;
             }
-            .badge-button { min-width: 24px; min-height: 24px; padding: 0; }
             """
         gwi_css_provider_load(provider, css)
         gtk_style_context_add_provider_for_display(

@@ -14,7 +14,7 @@ extension GtkWidgetConvertible {
 
     /// The images that the widget and all widgets within it show or load, in no order. It walks all of these widgets, so call it for
     /// diagnostics rather than in each frame. Main thread.
-    public var boundImages: [BoundImage] {
+    package var boundImages: [BoundImage] {
         var images: [BoundImage] = []
         forEachSlots { images += $0.boundImages }
         return images
@@ -55,18 +55,12 @@ extension GtkWidgetConvertible {
 }
 
 /// An image that a widget shows or loads: see ``GtkWidgetConvertible/boundImages``.
-@preconcurrency @MainActor
-public struct BoundImage {
+@MainActor
+package struct BoundImage {
     /// The widget that the app has set the image on. It may be destroyed later.
-    public let widget: WidgetPointer
-    /// The purpose of the image within the widget.
-    public let key: OperationKey
+    package let widget: WidgetPointer
     /// The request that was set last, whether or not its load succeeded.
-    public let request: ImageRequest
-    /// The load, which may have ended.
-    public let task: ImageTask
-    /// The image on display, complete or partial; `nil` while a placeholder or nothing is.
-    public let image: WebImage?
+    package let request: ImageRequest
 }
 
 /// The widgets that start no loads, with all within them.

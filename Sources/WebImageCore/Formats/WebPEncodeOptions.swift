@@ -1,27 +1,7 @@
 /// What only WebP has to choose when an image is written. Values outside of their range count as the nearest one.
 public struct WebPEncodeOptions: Sendable, Hashable {
-    /// The kind of image that lossy settings are tuned for.
-    public enum Preset: Sendable, Hashable, CaseIterable {
-        /// Anything.
-        case standard
-        /// A portrait, or an indoor shot.
-        case portrait
-        /// A photo from outdoors.
-        case photo
-        /// A drawing with lines of high contrast.
-        case drawing
-        /// A small, colourful image.
-        case icon
-        /// Text.
-        case text
-    }
-
-    /// The kind of image. Default: anything.
-    public var preset = Preset.standard
     /// The time that is spent on a smaller file: 0, the least, to 6. Default: 4.
     public var effort = 4
-    /// The number of passes in which a lossy file is made, 1 to 10. Default: 1, or 6 with ``targetByteCount``.
-    public var passCount: Int?
     /// The size in bytes that a lossy file is to have, about. ``EncodeOptions/maximumByteCount`` is a limit that holds, and takes more
     /// time. Default: none, the quality decides.
     public var targetByteCount: Int?
@@ -32,8 +12,6 @@ public struct WebPEncodeOptions: Sendable, Hashable {
     public var losslessFidelity = 1.0
     /// Whether edges between colours stay sharp in a lossy file, which takes more time. Default: no.
     public var usesSharpYUV = false
-    /// Whether a lossy file is made with less memory and more time. Default: no.
-    public var usesLessMemory = false
     /// Whether the file has the ICC profile of its colours, sRGB, for programs that take files without one for something else. It
     /// takes half a kilobyte. Default: no, since files without a profile are sRGB on the web.
     public var includesColorProfile = false

@@ -25,22 +25,22 @@ public struct ResponseMetadata: Codable, Hashable, Sendable {
     /// The Last-Modified field as received.
     public var lastModified: String?
     /// The Last-Modified field as a date; `nil` when it cannot be parsed.
-    public var lastModifiedDate: Date?
+    package var lastModifiedDate: Date?
     /// The Cache-Control field; repeated fields are joined by commas.
     public var cacheControl: String?
     /// The Expires field; a value that is not a date counts as the distant past (RFC 9111, 5.3).
     public var expires: Date?
     /// The Date field: when the server generated the response.
-    public var date: Date?
+    package var date: Date?
     /// The Age field in seconds: how long caches on the way held the response.
-    public var age: Double?
+    package var age: Double?
     /// The lower-case header fields that Vary names, each with a salted hash of the value that the request had; `*` stands
     /// for any field.
-    public var vary: [String: String]?
+    package var vary: [String: String]?
     /// The time at which the request was sent.
-    public var requestTime: Date?
+    package var requestTime: Date?
     /// The time at which the response arrived.
-    public var responseTime: Date?
+    package var responseTime: Date?
     /// What the redirects have said that led to the response; `nil` when there were none.
     package var redirects: Redirects?
     /// The seconds for which the app takes the response for fresh, whatever its fields say.

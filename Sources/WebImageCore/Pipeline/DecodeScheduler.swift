@@ -25,6 +25,8 @@ final class DecodeScheduler: Sendable {
     /// Whether there can ever be memory for a decode.
     func canReserve(_ byteCount: Int) -> Bool { byteCount <= budget.decodingLimit }
 
+    private func queue(_ isSlow: Bool) -> WorkQueue { isSlow && slowQueue.start() == 0 ? slowQueue : queue }
+
     /// Submits work for a job, which cancels it and changes its priority.
     /// - Parameters:
     ///   - product: What the work makes.
@@ -37,7 +39,7 @@ final class DecodeScheduler: Sendable {
         isSlow: Bool,
         _ work: @escaping @Sendable () -> Void
     ) {
-        let queue = isSlow ? slowQueue : queue
+        let queue = queue(isSlow)
         let ticket = queue.submit(priority: priority, isResumed: last != nil, age: id.number, work)
         // The work may have begun, and be waiting for memory with a ticket of its own.
         let current = graph.withLock { $0.setDecodeTicket(ticket, of: id, making: product, where: { $0 == last }) }
@@ -54,7 +56,7 @@ final class DecodeScheduler: Sendable {
         isSlow: Bool,
         _ work: @escaping @Sendable (MemoryBudget.Reservation) -> Void
     ) {
-        let queue = isSlow ? slowQueue : queue
+        let queue = queue(isSlow)
         queue.submit(priority: .low) { [budget] in
             if let reservation = budget.takeForDecoding(byteCount, isSlow: isSlow) { return work(reservation) }
             budget.waitForDecoding(

@@ -86,6 +86,9 @@ extension Pipeline.Dependencies {
     /// The queues that decode. Each knows its own tickets.
     var decodeQueues: [WorkQueue] { slowQueue === decodeQueue ? [decodeQueue] : [decodeQueue, slowQueue] }
 
+    /// The queues without which no image is loaded.
+    var requiredQueues: [WorkQueue] { [intakeQueue, ioQueue, decodeQueue] }
+
     /// Remembers a failure if the app wants that: by default a permanent one.
     var recordFailure: @Sendable (_ error: ImageError, _ request: ImageRequest) -> Void {
         { [failures, loaders, clock, shouldRememberFailure] error, request in
@@ -95,6 +98,13 @@ extension Pipeline.Dependencies {
             else { return }
             failures.remember(error, for: request, now: clock.now)
         }
+    }
+}
+
+extension [WorkQueue] {
+    /// The error of a load for which one of the queues has no thread and the system starts none.
+    func shortage(for url: URL) -> ImageError? {
+        lazy.map { $0.start() }.first { $0 != 0 }.map { .noThread(for: url, $0) }
     }
 }
 

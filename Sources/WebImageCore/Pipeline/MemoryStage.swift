@@ -10,6 +10,7 @@ final class MemoryStage: Sendable {
     private let observers: Observers<LoadTraceEvent>
     private let variants: VariantStage
     private let fallback: FallbackStage
+    private let queues: [WorkQueue]
     private let next: GraphIntake
     private let delivery: DeliveryStage
 
@@ -25,6 +26,7 @@ final class MemoryStage: Sendable {
         self.preparation = preparation
         self.memory = memory
         observers = dependencies.observers
+        queues = dependencies.requiredQueues
         self.variants = variants
         self.fallback = fallback
         self.next = next
@@ -52,6 +54,7 @@ final class MemoryStage: Sendable {
             delivery.deliver(.failure(.invalidURL(request.url, "The URL is empty")), to: task)
             return
         }
+        if let error = queues.shortage(for: request.url) { return task.finish(.failure(error)) }
         // The preview goes first, since it is smaller.
         fallback.startPreview(for: task)
         if request.largerVariants.isEmpty { next.add(.join(task)) } else { variants.start(task) }
@@ -63,7 +66,10 @@ final class MemoryStage: Sendable {
         guard !preparation.interceptsMemoryHits(of: intercepted), request.readTiers.contains(.memory),
             let hit = memory.hit(for: request), !request.cachePolicy.revalidatesCachedImage,
             !memory.validates(hit.image, for: request)
-        else { return next.add(.join(task)) }
+        else {
+            if let error = queues.shortage(for: request.url) { return task.finish(.failure(error)) }
+            return next.add(.join(task))
+        }
         observers.notify(request.url, .memoryHit, of: task)
         delivery.deliverNow(ImageResponse(image: hit.image, source: .memory, url: hit.url), to: task)
     }

@@ -62,10 +62,10 @@ final class StoreStage: Sendable {
             versions.isCurrent(mark, of: key.source)
         else { return }
         let expiry = (job.request.memoryLifetime ?? memoryLifetime).map { MemoryExpiry($0, clock) }
-        let entry = MemoryEntry(image, for: key, expiry: expiry, storedAt: clock.now)
+        let entry = MemoryEntry(image, for: key, expiry: expiry)
         memoryCache.store(entry)
         // Whoever has replaced the image meanwhile may have cleared the cache before.
-        if !versions.isCurrent(mark, of: key.source) { memoryCache.remove(entry) }
+        if !versions.isCurrent(mark, of: key.source) { memoryCache.discard(entry) }
     }
 
     /// Ends a job: delivers its image or error, and stores what was decoded.

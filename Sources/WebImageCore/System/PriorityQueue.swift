@@ -24,8 +24,8 @@ package struct PriorityQueue<Element> {
     private var lists = Self.emptyLists
     private var serial = Serial()
 
-    private static var emptyLists: [ArraySlice<UInt64>] {
-        Array(repeating: [], count: ImagePriority.allCases.count * 2)
+    private static var emptyLists: [NumberList] {
+        Array(repeating: NumberList(), count: ImagePriority.allCases.count * 2)
     }
 
     package init() {}
@@ -57,9 +57,9 @@ package struct PriorityQueue<Element> {
     }
 
     private mutating func insert(_ number: UInt64, into list: Int, age: UInt64) {
-        var place = lists[list].endIndex
+        var place = lists[list].count
         if age > 0 {
-            let end = max(place - Self.longestStep, lists[list].startIndex)
+            let end = max(place - Self.longestStep, 0)
             while place > end, goesBefore(lists[list][place - 1], in: list, age: age) { place -= 1 }
         }
         lists[list].insert(number, at: place)
@@ -76,7 +76,7 @@ package struct PriorityQueue<Element> {
         for list in lists.indices.reversed() {
             while let number = lists[list].first {
                 if entries[number]?.list == list { return prioritiesByRank[list / 2] }
-                lists[list].removeFirst()
+                lists[list].remove(at: 0)
             }
         }
         return nil
@@ -101,7 +101,7 @@ package struct PriorityQueue<Element> {
         for list in lists.indices.reversed() {
             while let number = order == .oldestFirst ? lists[list].first : lists[list].last {
                 if let entry = entries[number], entry.list == list { return entry.element }
-                if order == .oldestFirst { lists[list].removeFirst() } else { lists[list].removeLast() }
+                lists[list].remove(at: order == .oldestFirst ? 0 : lists[list].count - 1)
             }
         }
         return nil
@@ -110,31 +110,26 @@ package struct PriorityQueue<Element> {
     private mutating func takeNumber(_ list: Int, _ order: Order, where isReady: (Element) -> Bool) -> UInt64? {
         var offset = 0
         while offset < lists[list].count {
-            let index = order == .oldestFirst ? lists[list].startIndex + offset : lists[list].endIndex - 1 - offset
+            let index = order == .oldestFirst ? offset : lists[list].count - 1 - offset
             let number = lists[list][index]
             guard let entry = entries[number], entry.list == list else {
-                remove(at: index, from: list)
+                lists[list].remove(at: index)
                 continue
             }
             guard isReady(entry.element) else {
                 offset += 1
                 continue
             }
-            remove(at: index, from: list)
+            lists[list].remove(at: index)
             return number
         }
         return nil
     }
 
-    private mutating func remove(at index: Int, from list: Int) {
-        // The first number of a slice goes without a move of the others.
-        if index == lists[list].startIndex { lists[list].removeFirst() } else { lists[list].remove(at: index) }
-    }
-
     package mutating func remove(_ number: UInt64) -> Element? {
         guard let entry = entries.removeValue(forKey: number) else { return nil }
         // An empty queue drops its stale numbers, so that a storm of cancels does not grow the lists.
-        if entries.isEmpty { lists = Self.emptyLists }
+        if entries.isEmpty { for list in lists.indices { lists[list].removeAll() } }
         return entry.element
     }
 
@@ -158,5 +153,38 @@ package struct PriorityQueue<Element> {
         entries[number]?.list = new
         insert(number, into: new, age: entry.age)
         return true
+    }
+}
+
+/// Numbers of which the first one leaves without a move of the others.
+private struct NumberList {
+    private var numbers: [UInt64] = []
+    private var start = 0
+
+    var isEmpty: Bool { numbers.isEmpty }
+    var count: Int { numbers.count - start }
+    var first: UInt64? { isEmpty ? nil : numbers[start] }
+    var last: UInt64? { numbers.last }
+
+    subscript(index: Int) -> UInt64 { numbers[start + index] }
+
+    mutating func insert(_ number: UInt64, at index: Int) { numbers.insert(number, at: start + index) }
+
+    mutating func remove(at index: Int) {
+        if count == 1 { return removeAll() }
+        guard index == 0 else {
+            numbers.remove(at: start + index)
+            return
+        }
+        start += 1
+        guard start > 64, start > numbers.count / 2 else { return }
+        numbers.removeFirst(start)
+        start = 0
+    }
+
+    /// A short list keeps its memory, since the next number comes soon.
+    mutating func removeAll() {
+        numbers.removeAll(keepingCapacity: numbers.count <= 256)
+        start = 0
     }
 }

@@ -22,25 +22,30 @@ package final class WorkQueue: Sendable {
 
     private let shared: QueueState
 
-    /// Makes a queue, whose threads start with its first work. Where the system starts none, an error is logged, and the work waits
-    /// until later work finds a thread.
+    /// Makes a queue, whose threads start with its first work.
     /// - Parameters:
     ///   - name: The name that debuggers show, at most 15 bytes.
     ///   - threadCount: The number of threads, 1 to 64. It is evaluated when the threads start.
     ///   - isBatch: Whether the work needs the processor for long, so that the threads do not preempt others when they
     ///     wake up (SCHED_BATCH, sched(7)). Their niceness stays that of the main thread: with a higher one, a busy
     ///     machine would keep them from running while they hold a lock for which the main thread waits.
+    ///   - startThread: Starts a thread; returns 0 or an error number.
     package init(
         name: String,
         threadCount: @autoclosure @escaping @Sendable () -> Int,
-        isBatch: Bool = false
+        isBatch: Bool = false,
+        startThread: @escaping @Sendable (@escaping @Sendable () -> Void) -> Int32 = startDetachedThread
     ) {
-        shared = QueueState(name: name, isBatch: isBatch, maximumThreadCount: { min(max(1, threadCount()), 64) })
+        shared = QueueState(name, isBatch, { min(max(1, threadCount()), 64) }, startThread)
     }
 
     deinit {
         shared.close()
     }
+
+    /// Starts the threads, unless they run.
+    /// - Returns: 0; the error number of pthread_create(3) where not even one runs. Work waits then until a later call starts one.
+    package func start() -> Int32 { shared.hasThread.load(ordering: .relaxed) ? 0 : shared.startThreads() }
 
     /// Adds work, which runs on one of the threads unless it is cancelled first.
     /// - Parameters:
@@ -92,38 +97,49 @@ private final class QueueState: Sendable {
     private let name: String
     private let isBatch: Bool
     private let maximumThreadCount: @Sendable () -> Int
+    private let startThread: @Sendable (@escaping @Sendable () -> Void) -> Int32
     let state = Mutex(State())
+    let hasThread = Atomic(false)
     /// Signalled once for each piece of work. Cancelled work leaves a signal behind, which wakes a thread needlessly.
     private let signal = DispatchSemaphore(value: 0)
 
-    init(name: String, isBatch: Bool, maximumThreadCount: @escaping @Sendable () -> Int) {
-        self.name = name
-        self.isBatch = isBatch
-        self.maximumThreadCount = maximumThreadCount
+    init(
+        _ name: String,
+        _ isBatch: Bool,
+        _ maximumThreadCount: @escaping @Sendable () -> Int,
+        _ startThread: @escaping @Sendable (@escaping @Sendable () -> Void) -> Int32
+    ) {
+        (self.name, self.isBatch) = (name, isBatch)
+        (self.maximumThreadCount, self.startThread) = (maximumThreadCount, startThread)
     }
 
     /// Starts as many threads as the system allows.
-    private func startThreads() {
+    /// - Returns: 0, or an error number where it allows none.
+    func startThreads() -> Int32 {
         let maximumThreadCount = maximumThreadCount()
         let missing = state.withLock { state in
             defer { state.threadCount = maximumThreadCount }
             return maximumThreadCount - state.threadCount
         }
         for started in 0..<missing {
-            let code = startDetachedThread { [self] in
+            let code = startThread { [self] in
                 nameThisThread(name)
                 if isBatch { markThisThreadAsBatch() }
                 run()
             }
-            guard code != 0 else { continue }
+            guard code != 0 else {
+                hasThread.store(true, ordering: .relaxed)
+                continue
+            }
             let count = state.withLock { state in
                 state.threadCount -= missing - started
                 return state.threadCount
             }
             let remedy = "Raise the limit of threads (ulimit -u)."
             WebImageLog.error("The queue \(name) has only \(count) threads (error \(code)). \(remedy)")
-            return
+            return count > 0 ? 0 : code
         }
+        return 0
     }
 
     func push(
@@ -132,10 +148,8 @@ private final class QueueState: Sendable {
         age: UInt64 = 0,
         _ work: @escaping @Sendable () -> Void
     ) -> UInt64 {
-        let (number, hasThread) = state.withLock { state in
-            (state.queue.push(work, priority, isResumed: isResumed, age: age), state.threadCount > 0)
-        }
-        if !hasThread { startThreads() }
+        let number = state.withLock { $0.queue.push(work, priority, isResumed: isResumed, age: age) }
+        if !hasThread.load(ordering: .relaxed) { _ = startThreads() }
         signal.signal()
         return number
     }

@@ -1,6 +1,5 @@
 internal import CWebImageShims
 public import FoundationEssentials
-import Synchronization
 public import WebImageCore
 
 /// The loader of http and https URLs, which uses libcurl on one network thread.
@@ -11,21 +10,6 @@ public import WebImageCore
 /// transfer is resumed where the server supports range requests. When a downloader is released, it completes the
 /// transfers that are running. All members may be used from any thread.
 public final class ImageDownloader: NetworkLoading {
-    /// An event in the life of a transfer, for a network log or a busy indicator.
-    public enum Event: Sendable {
-        /// The transfer has left the queue, and its request is being sent. There are no events for a request that is
-        /// not sent: one that was cancelled in the queue or that the modifier refused, or whose URL has no host.
-        case started(URL)
-        /// The head of a response has arrived, though not necessarily the last one of the transfer: it goes on after a status 401 that
-        /// is answered with a credential, and after a refused attempt to resume a body. There is no such event for a redirect.
-        case responded(URL, ResponseHead)
-        /// The transfer has ended: without an error, with an error, or because its last request was cancelled
-        /// (``/WebImageCore/ImageError/Code/cancelled``).
-        case stopped(URL, ImageError?)
-        /// The transfer has succeeded. This event follows ``stopped(_:_:)``.
-        case finished(URL, TransferMetrics)
-    }
-
     /// The downloader of ImageManager.shared, unless that is configured with another.
     public static let shared = ImageDownloader()
 
@@ -85,14 +69,6 @@ public final class ImageDownloader: NetworkLoading {
 
     package func trimMemory(toShare share: Double) {
         commands.post(.trimParts(toShare: share))
-    }
-
-    /// The events of all transfers from now on. A slow reader loses the oldest once 1,000 events are buffered.
-    public func events() -> AsyncStream<Event> {
-        AsyncStream(bufferingPolicy: .bufferingNewest(1000)) { continuation in
-            let observation = commands.observers.add { continuation.yield($0) }
-            continuation.onTermination = { _ in observation.cancel() }
-        }
     }
 
     /// Whether the scheme is `http` or `https`.

@@ -42,6 +42,18 @@ struct ResponseHeadTests {
         #expect(confirmed.head?.headers["etag"] == "\"1\"" && confirmed.head?.url == server.url("/b"))
     }
 
+    @Test("Repeated fields of a response are joined")
+    func repeated() throws {
+        let offers = ["h2=\":443\"; ma=60", "h3=\":443\"; ma=60"]
+        let server = try LocalImageServer { _ in
+            var response = ServerResponse.ok(Download.body, contentType: "image/png")
+            for offer in offers { response.headers.append(("Alt-Svc", offer)) }
+            return response
+        }
+        let result = try Download(ImageDownloader(), server.url("/a")).end()
+        #expect(result.head?.headers["alt-svc"] == offers.joined(separator: ", "))
+    }
+
     @Test("An image that no server was asked about has no head")
     func cached() async throws {
         let (server, directory) = (try server(), TemporaryDirectory())

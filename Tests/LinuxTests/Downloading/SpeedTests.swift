@@ -61,8 +61,7 @@ struct SpeedTests {
                 TransferKey(LoaderRequest(url: url)),
                 number: 1,
                 age: 1,
-                configuration: ImageDownloader.Configuration(),
-                observers: Observers()
+                configuration: ImageDownloader.Configuration()
             )
             // Nothing is too slow before the first byte has arrived.
             #expect(!transfer.isTooSlow(now: now) && !transfer.isTooSlow(now: now + .seconds(100)))

@@ -44,14 +44,6 @@ private func byHand(url: URL, request: ImageRequest) async {
     print(await cache.tiers(containing: request), ImageManager.shared.cacheKey(for: request))
 }
 
-private func list(cache: ImageCache) async {
-    for entry in cache.memoryEntries(limit: 24) where entry.image.cost > 8 << 20 { cache.removeFromMemory(entry) }
-    for file in await cache.diskFiles(limit: 24) where file.isRendition {
-        print(file.key, file.pixelSize?.width ?? 0, file.byteCount, file.storedAt)
-        await cache.remove(file)
-    }
-}
-
 private func store(cache: ImageCache, url: URL, image: WebImage, data: Data) async throws {
     cache.store(image, for: url)
     cache.store(image, for: url, in: .memory)

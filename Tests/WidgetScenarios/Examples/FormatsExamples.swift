@@ -116,7 +116,6 @@ private func writing(image: WebImage) throws {
     options.maximumSize = PixelSize(width: 1280, height: 1280)
     let webP = try image.data(as: .webp, options: options)
 
-    options.webP.preset = .photo
     options.webP.effort = 6
     let sticker = try image.data(as: .gif)
     _ = (webP, sticker)

@@ -121,15 +121,8 @@ final class WidgetSlots {
     /// The images under all keys. A paintable has none, for its widgets are unknown.
     var boundImages: [BoundImage] {
         guard let pointer = widget?.pointer else { return [] }
-        return slots.compactMap { key, slot in
-            guard let load = slot.current else { return nil }
-            return BoundImage(
-                widget: WidgetPointer(UnsafeMutableRawPointer(pointer)),
-                key: key,
-                request: load.image,
-                task: load.task,
-                image: slot.target.image
-            )
+        return slots.values.compactMap { slot in
+            slot.current.map { BoundImage(widget: WidgetPointer(UnsafeMutableRawPointer(pointer)), request: $0.image) }
         }
     }
 

@@ -131,9 +131,9 @@ extension AnimationPlayer {
     }
 
     /// The bytes of frames that the animations of all widgets have decoded ahead.
-    public nonisolated static var bufferedByteCount: Int { SharedPlayer.budget.used }
+    package nonisolated static var bufferedByteCount: Int { SharedPlayer.budget.used }
 
     /// The limit of `bufferedByteCount`: a sixteenth of the memory of the machine, at most 192 MiB. The current and the
     /// next frame of each animation come on top.
-    public nonisolated static var bufferLimit: Int { SharedPlayer.budget.limit }
+    package nonisolated static var bufferLimit: Int { SharedPlayer.budget.limit }
 }

@@ -35,9 +35,6 @@ public protocol DataCaching: Sendable {
     /// The number and the size of the entries.
     var usage: CacheUsage { get }
 
-    /// What ``ImageCache/diskFiles(limit:)`` returns: the files of the cache, the newest first, and each key once. Default: none.
-    func files(limit: Int) -> [CachedFile]
-
     /// The file of a key within the directory of the cache, whether it exists or not. Default: `nil`, for caches without
     /// files.
     func fileName(for key: String) -> String?
@@ -60,8 +57,6 @@ extension DataCaching {
     public func waitUntilWritten(_ key: String) { flush() }
     /// Does nothing, for caches without a limit or with one that they keep by themselves.
     public func removeExpired() {}
-    /// Returns none, for caches that do not list what they hold.
-    public func files(limit: Int) -> [CachedFile] { [] }
     /// Returns `nil`, for caches without files.
     public func fileName(for key: String) -> String? { nil }
     /// Returns `nil`, for caches without files.

@@ -113,28 +113,11 @@ package final class DiskCache: DataCaching {
         limits.measure()
         let stored = files.files(below: directory).filter { !$0.path.hasSuffix(DiskCacheLayout.temporarySuffix) }
         return CacheUsage(
-            count: stored.count(where: isEntry),
+            count: stored.count,
             byteCount: stored.reduce(0) { $0 + $1.size },
             byteLimit: limits.sizeLimit
         )
     }
-
-    package func files(limit: Int) -> [CachedFile] {
-        let stored = files.files(below: directory).filter(isEntry).sorted { $0.modified > $1.modified }
-        var found: [CachedFile] = []
-        for file in stored {
-            guard found.count < limit else { break }
-            // Only the files that are listed are read. One may have been removed meanwhile.
-            guard let entry = (try? tail(of: file.path, key: nil))??.entryWithoutData, !isHidden(entry.key) else {
-                continue
-            }
-            let storedAt = Date(timeIntervalSince1970: file.modified)
-            found.append(CachedFile(of: entry, byteCount: file.size, storedAt: storedAt))
-        }
-        return found
-    }
-
-    private func isEntry(_ file: StoredFile) -> Bool { !file.path.hasSuffix(DiskCacheLayout.temporarySuffix) }
 }
 
 // Reading.

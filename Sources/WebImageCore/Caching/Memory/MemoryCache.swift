@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Synchronization
 
 /// A memory cache that evicts the least recently used images when their pixels exceed a limit.
@@ -33,8 +32,6 @@ package final class MemoryCache: MemoryCaching {
         var links: [Links] = []
         /// When the images expire.
         var expiries: [MemoryExpiry?] = []
-        /// When the images were stored.
-        var dates: [Date] = []
         var free: [Int] = []
         var byKey: [ImageKey: [Int]] = [:]
         var head = -1
@@ -67,20 +64,6 @@ package final class MemoryCache: MemoryCaching {
             statistics.byteCount = state.cost
             statistics.byteLimit = limits.cost
             return statistics
-        }
-    }
-
-    package func entries(limit: Int) -> [MemoryEntry] {
-        state.withLock { state in
-            var entries: [MemoryEntry] = []
-            var (index, visitedCount) = (state.head, 0)
-            // However many have expired, the lock is held for a bounded time.
-            while index >= 0, visitedCount < limit {
-                if let entry = state.entry(at: index), !entry.isExpired { entries.append(entry) }
-                index = state.links[index].next
-                visitedCount += 1
-            }
-            return entries
         }
     }
 
@@ -152,14 +135,13 @@ package final class MemoryCache: MemoryCaching {
         }
     }
 
+    /// Removes one entry, and none that has taken its place. The other sizes of its image stay.
     package func remove(_ entry: MemoryEntry) {
         var released: [WebImage] = []
         defer { withExtendedLifetime(released) {} }
         released = state.withLock { state in
             // It may have been evicted meanwhile, and is found again for as long as the entry keeps it alive.
-            let index = state.byKey[entry.key]?.first { index in
-                state.image(at: index)?.storage === entry.image.storage && state.dates[index] == entry.storedAt
-            }
+            let index = state.byKey[entry.key]?.first { state.image(at: $0)?.storage === entry.image.storage }
             return index.map { state.removeSlot($0) } ?? []
         }
     }
@@ -193,12 +175,6 @@ extension MemoryCache.State {
         images[index] ?? evicted[index].storage.map(WebImage.init(storage:))
     }
 
-    /// What is known of an image that is kept alive.
-    fileprivate func entry(at index: Int) -> MemoryEntry? {
-        guard let slot = slots[index], let image = images[index] else { return nil }
-        return MemoryEntry(image, for: slot.key, from: slot.origin, expiry: expiries[index], storedAt: dates[index])
-    }
-
     fileprivate func isSameSize(_ index: Int, _ other: WebImage) -> Bool {
         guard let mine = image(at: index) else { return true }
         return mine.decodedSize == other.decodedSize
@@ -222,7 +198,6 @@ extension MemoryCache.State {
             slots[index] = slot
             images[index] = image
             expiries[index] = entry.expiry
-            dates[index] = entry.storedAt
         } else {
             index = slots.count
             slots.append(slot)
@@ -230,7 +205,6 @@ extension MemoryCache.State {
             evicted.append(MemoryCache.Weak())
             links.append(MemoryCache.Links())
             expiries.append(entry.expiry)
-            dates.append(entry.storedAt)
         }
         byKey[key, default: []].append(index)
         cost += image.cost

@@ -13,10 +13,6 @@ public protocol MemoryCaching: Sendable {
     /// Removes all images of a source: those whose ``ImageKey/source`` it is.
     func removeImages(source: String)
 
-    /// Removes one entry of ``entries(limit:)``, and leaves the other sizes of its image alone. Default:
-    /// ``removeImages(source:)``, for caches that do not list what they hold.
-    func remove(_ entry: MemoryEntry)
-
     /// Removes all images.
     func removeAll()
 
@@ -26,23 +22,20 @@ public protocol MemoryCaching: Sendable {
     /// Removes the images that are ``MemoryEntry/isExpired``. Default: does nothing, since they serve no query.
     func removeExpired()
 
-    /// What ``ImageCache/memoryEntries(limit:)`` returns: of the `limit` images that were used last, those that have not expired,
-    /// the most recently used first. Default: none.
-    func entries(limit: Int) -> [MemoryEntry]
-
     /// What ``ImageCache/memoryStatistics`` returns. Default: zeros.
     var statistics: MemoryCacheStatistics { get }
 }
 
 extension MemoryCaching {
-    /// Removes all images of the source of the entry.
-    public func remove(_ entry: MemoryEntry) { removeImages(source: entry.key.source) }
     /// Does nothing: an image that has expired is evicted in its turn.
     public func removeExpired() {}
-    /// None, for caches that do not list what they hold.
-    public func entries(limit: Int) -> [MemoryEntry] { [] }
     /// Zeros, for caches that do not count.
     public var statistics: MemoryCacheStatistics { MemoryCacheStatistics() }
+
+    /// Removes one entry from the library's own cache. A cache of an app loses all sizes of the image.
+    func discard(_ entry: MemoryEntry) {
+        if let own = self as? MemoryCache { own.remove(entry) } else { removeImages(source: entry.key.source) }
+    }
 }
 
 /// The contents of the memory cache, and how often it was hit.

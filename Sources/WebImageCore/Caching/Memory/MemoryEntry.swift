@@ -1,20 +1,11 @@
-public import FoundationEssentials
+import FoundationEssentials
 
 /// An image in a memory cache, with what is known about it.
-public struct MemoryEntry: Sendable, Identifiable {
-    /// Which entry it is. An image that is stored anew has another `id`.
-    public struct ID: Sendable, Hashable {
-        let key: ImageKey
-        let image: ObjectIdentifier
-        let storedAt: Date
-    }
-
+public struct MemoryEntry: Sendable {
     /// The image, without its size: what a ``MemoryQuery`` asks for.
     public let key: ImageKey
     /// The image. Several sizes of it have the same key.
     public let image: WebImage
-    /// When the image was stored.
-    public let storedAt: Date
     let origin: MemoryImageOrigin
     let expiry: MemoryExpiry?
 
@@ -22,18 +13,13 @@ public struct MemoryEntry: Sendable, Identifiable {
         _ image: WebImage,
         for key: ImageKey,
         from origin: MemoryImageOrigin = .load,
-        expiry: MemoryExpiry? = nil,
-        storedAt: Date = Date()
+        expiry: MemoryExpiry? = nil
     ) {
         self.key = key
         self.image = image
         self.origin = origin
         self.expiry = expiry
-        self.storedAt = storedAt
     }
-
-    /// The entry among all those of a manager.
-    public var id: ID { ID(key: key, image: ObjectIdentifier(image.storage), storedAt: storedAt) }
 
     /// Whether the image is too old to serve, by ``CacheLifetime/memory`` of its request or the lifetime of the configuration.
     public var isExpired: Bool { expiry?.isOver ?? false }

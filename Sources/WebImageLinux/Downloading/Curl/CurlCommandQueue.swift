@@ -33,7 +33,6 @@ final class CurlCommandQueue: Sendable {
     }
 
     private let state: Mutex<State>
-    let observers = Observers<ImageDownloader.Event>()
     let proxyResolver: ProxyResolver
     private let startThread: ThreadStarter
 

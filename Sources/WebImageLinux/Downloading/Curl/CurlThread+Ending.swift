@@ -77,28 +77,23 @@ extension CurlThread {
     /// Ends a transfer whose last operation was cancelled.
     func cancel(_ transfer: CurlTransfer) {
         keepPartialBody(of: transfer)
-        if transfer.hasStarted {
-            commands.observers.notify(.stopped(transfer.url, .cancelled(transfer.url)))
-        }
         remove(transfer)
     }
 
     func finish(_ transfer: CurlTransfer, _ result: Result<LoaderResult, ImageError>) {
         if case .failure = result { keepPartialBody(of: transfer) }
         giveTokenBack(of: transfer)
-        let head = transfer.exchange.head
+        let (url, operations, head) = (transfer.url, transfer.operations, transfer.exchange.head)
         remove(transfer)
-        let delivery = Delivery(
-            url: transfer.url,
-            operations: transfer.operations,
-            observers: transfer.hasStarted ? commands.observers : nil
-        )
         guard case .success(let loaded) = result, !loaded.isNotModified, let decryptor = transfer.decryptor, let head
         else {
-            delivery.deliver(result)
+            for operation in operations { operation.send(.finished(result)) }
             return
         }
-        DispatchQueue.global().async { delivery.deliver(decryptor.result(of: loaded, head, url: delivery.url)) }
+        DispatchQueue.global().async {
+            let decrypted = decryptor.result(of: loaded, head, url: url)
+            for operation in operations { operation.send(.finished(decrypted)) }
+        }
     }
 
     private func keepPartialBody(of transfer: CurlTransfer) {

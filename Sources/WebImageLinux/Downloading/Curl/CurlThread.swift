@@ -189,8 +189,7 @@ extension CurlThread {
             key,
             number: serial.next(),
             age: operation.request.age,
-            configuration: configuration,
-            observers: commands.observers
+            configuration: configuration
         )
         transfers[key] = transfer
         transfer.join(operation)

@@ -15,7 +15,6 @@ extension CurlTransfer {
         exchange.firstByteAt = .now
         // A 304 may name the coding of the body that it does not have (RFC 9110, section 15.4.5).
         let coding = exchange.isDecodedByCurl || head.status == 304 ? nil : head.headers["content-encoding"]
-        observers.notify(.responded(key.url, head))
         if let modifier = key.options.responseModifier ?? configuration.responseModifier {
             guard let modified = modifier.modify(head) else {
                 let remedy = "Return a response from the modifier if this URL may be loaded."

@@ -41,13 +41,10 @@ final class CurlTransfer {
     let number: TransferNumber
     /// That of the downloader when the transfer leaves the queue.
     var configuration: ImageDownloader.Configuration
-    let observers: Observers<ImageDownloader.Event>
     private(set) var operations: [CurlFetchOperation] = []
     private let createdAt = ContinuousClock.now
     /// The time in the queue so far; `nil` while the transfer waits there for the first time.
     private var waitingTime: Duration?
-    /// Whether a request has been sent. A transfer without a host, or whose request is refused, ends before.
-    private(set) var hasStarted = false
     /// Whether the rate limit counts the transfer.
     var hasToken = false
     /// The time at which the transfer was queued once more, for the host that a redirect leads to.
@@ -81,14 +78,12 @@ final class CurlTransfer {
         _ key: TransferKey,
         number: TransferNumber,
         age: UInt64,
-        configuration: ImageDownloader.Configuration,
-        observers: Observers<ImageDownloader.Event>
+        configuration: ImageDownloader.Configuration
     ) {
         self.key = key
         self.number = number
         self.age = age
         self.configuration = configuration
-        self.observers = observers
         step = Step(target: key.url)
         exchange = Exchange(
             RequestModifier.Request(url: key.url),
@@ -160,10 +155,6 @@ final class CurlTransfer {
     func attach(_ handle: CurlHandle) {
         exchange.handle = handle
         exchange.launchedAt = .now
-        if !hasStarted {
-            hasStarted = true
-            observers.notify(.started(key.url))
-        }
     }
 
     /// Takes note that the name server has answered, also that there is no such host.

@@ -78,9 +78,10 @@ package struct WebPEncoder: ImageEncoding {
         _ pixels: PixelBuffer,
         _ options: EncodeOptions
     ) -> Bool {
-        let preset = preset(options.webP.preset)
-        guard WebPConfigPreset(&config, preset, Float(options.quality * 100)) != 0, WebPPictureInit(&picture) != 0
-        else { return false }
+        let quality = Float(options.quality * 100)
+        guard WebPConfigPreset(&config, WEBP_PRESET_DEFAULT, quality) != 0, WebPPictureInit(&picture) != 0 else {
+            return false
+        }
         config.lossless = options.isLossless ? 1 : 0
         // Lossless files keep the colours of transparent pixels, also those that may change a little otherwise.
         config.exact = options.isLossless && !(options.webP.losslessFidelity < 1) ? 1 : 0
@@ -94,26 +95,17 @@ package struct WebPEncoder: ImageEncoding {
         return isFilled
     }
 
-    private static func preset(_ preset: WebPEncodeOptions.Preset) -> WebPPreset {
-        switch preset {
-        case .standard: WEBP_PRESET_DEFAULT
-        case .portrait: WEBP_PRESET_PICTURE
-        case .photo: WEBP_PRESET_PHOTO
-        case .drawing: WEBP_PRESET_DRAWING
-        case .icon: WEBP_PRESET_ICON
-        case .text: WEBP_PRESET_TEXT
-        }
-    }
-
     private static func apply(_ options: WebPEncodeOptions, to config: inout WebPConfig) {
         func percent(_ value: Double) -> Int32 { Int32((value.bounded(to: 0...1, ifNaN: 1) * 100).rounded()) }
         config.method = Int32(min(max(options.effort, 0), 6))
         config.alpha_quality = percent(options.alphaQuality)
         config.near_lossless = percent(options.losslessFidelity)
         config.use_sharp_yuv = options.usesSharpYUV ? 1 : 0
-        config.low_memory = options.usesLessMemory ? 1 : 0
-        if let target = options.targetByteCount { config.target_size = Int32(clamping: max(target, 1)) }
-        config.pass = Int32(min(max(options.passCount ?? (options.targetByteCount == nil ? 1 : 6), 1), 10))
+        if let target = options.targetByteCount {
+            config.target_size = Int32(clamping: max(target, 1))
+            // libwebp comes near the size in several passes.
+            config.pass = 6
+        }
     }
 
     private static func fill(_ picture: inout WebPPicture, _ pixels: PixelBuffer) -> Bool {
