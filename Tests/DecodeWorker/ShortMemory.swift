@@ -15,6 +15,8 @@ func runShortOfMemory(side: Int, megabytes: Int) throws {
     // The libraries are loaded before memory runs short.
     for format in formats { _ = try WebImage(pixels: small).data(as: format) }
     _ = try CoderRegistry.builtIn.decode(announcing(2), options: options)
+    // So have the monitors started: GLib ends a process in which it starts no thread.
+    while try threadNames().dropFirst().contains(where: { ["gwi-setup", "DecodeWorker"].contains($0) }) { usleep(1000) }
     try limitAddressSpace(to: megabytes << 20)
     report("read gif") { () throws(ImageError) in _ = try CoderRegistry.builtIn.decode(file, options: options) }
     for format in formats {
@@ -44,6 +46,15 @@ private func report(_ name: String, _ work: () throws(ImageError) -> Void) {
         print("\(name): done")
     } catch {
         print("\(name): \(error)")
+    }
+}
+
+/// The names of the threads, that of the main thread first. A thread that has just started has the name of the program.
+private func threadNames() throws -> [String] {
+    let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").compactMap { Int($0) }
+    return threads.sorted().compactMap { thread in
+        // A thread may end meanwhile.
+        try? String(contentsOfFile: "/proc/self/task/\(thread)/comm", encoding: .utf8).trimmingCharacters(in: .newlines)
     }
 }
 
