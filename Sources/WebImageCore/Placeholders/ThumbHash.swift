@@ -167,12 +167,12 @@ extension ThumbHash {
                 var column = 0
                 while column * y < x * (y - row) {
                     var sum: Double = 0
-                    let across = (0..<size.width).map {
-                        cos(.pi / Double(size.width) * Double(column) * (Double($0) + 0.5))
-                    }
+                    let across = Self.wave(column, size.width)
+                    let down = Self.wave(row, size.height)
                     for line in 0..<size.height {
-                        let down = cos(.pi / Double(size.height) * Double(row) * (Double(line) + 0.5))
-                        for index in 0..<size.width { sum += values[line * size.width + index] * across[index] * down }
+                        for index in 0..<size.width {
+                            sum += values[line * size.width + index] * across[index] * down[line]
+                        }
                     }
                     sum /= Double(size.width * size.height)
                     if column == 0, row == 0 {
@@ -185,6 +185,12 @@ extension ThumbHash {
                 }
             }
             if scale > 0 { factors = factors.map { 0.5 + 0.5 / scale * $0 } }
+        }
+
+        /// A cosine of a frequency at the centres of a number of pixels.
+        private static func wave(_ frequency: Int, _ count: Int) -> [Double] {
+            let step = Double.pi / Double(count) * Double(frequency)
+            return (0..<count).map { (index: Int) -> Double in cos(step * (Double(index) + 0.5)) }
         }
     }
 
