@@ -45,7 +45,6 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
-        .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     ],
     targets: [
@@ -66,7 +65,6 @@ let package = Package(
             dependencies: [
                 "WebImageCore", "WebImageSandbox", "CWebImageGLib", "CWebImagePixbuf", "CWebImageCurl", "CWebImageWebP",
                 "CWebImageDeflate", "CWebImageZstd", "CWebImageLCMS", "CWebImageShims", "CWebImageSandboxShims",
-                .product(name: "HeapModule", package: "swift-collections"),
             ],
             swiftSettings: library
         ),

@@ -328,7 +328,7 @@ extension ImageError {
             .decoderUnavailable,
             url: url,
             reason: "The system starts no thread that could load the image (error \(code))",
-            remedy: "Raise the limit of processes (ulimit -u, or pids.max of the control group), then load the image again."
+            remedy: "Raise the limit of processes (ulimit -u, or pids.max of the control group)."
         )
     }
 

@@ -5,15 +5,13 @@ import Testing
 
 @Suite("The priority queue")
 struct PriorityQueueTests {
-    typealias Order = PriorityQueue<String>.Order
-
     private func queue(_ elements: [(String, ImagePriority)]) -> (PriorityQueue<String>, [UInt64]) {
         var queue = PriorityQueue<String>()
         let numbers = elements.map { queue.push($0.0, $0.1) }
         return (queue, numbers)
     }
 
-    private func drain(_ queue: inout PriorityQueue<String>, _ order: Order = .oldestFirst) -> String {
+    private func drain(_ queue: inout PriorityQueue<String>, _ order: QueueOrder = .oldestFirst) -> String {
         var elements = ""
         while let element = queue.pop(order) { elements += element }
         return elements
@@ -30,8 +28,8 @@ struct PriorityQueueTests {
         #expect(drain(&last, .newestFirst) == "ebcad")
     }
 
-    @Test("An element that is not ready keeps its place", arguments: [Order.oldestFirst, .newestFirst])
-    func notReady(order: Order) {
+    @Test("An element that is not ready keeps its place", arguments: [QueueOrder.oldestFirst, .newestFirst])
+    func notReady(order: QueueOrder) {
         var (queue, numbers) = queue([("a", .normal), ("b", .normal), ("x", .normal), ("c", .normal), ("d", .low)])
         _ = queue.remove(numbers[2])
         #expect(queue.pop(order) { $0 == "b" } == "b")

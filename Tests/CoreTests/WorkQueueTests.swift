@@ -50,7 +50,7 @@ struct WorkQueueTests {
         #expect(log.all == ["d", "c", "a"])
     }
 
-    @Test("Where the system starts no thread, each load fails with an error that says so, and loads succeed once it does")
+    @Test("Where the system starts no thread, loads fail with an error that says so, until it does")
     func noThread() async throws {
         let permits = EventLog<Int>()
         let fixture = ManagerFixture { dependencies in

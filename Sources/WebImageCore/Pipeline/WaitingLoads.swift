@@ -44,7 +44,7 @@ struct WaitingLoads {
         var others: [UInt64] = []
     }
 
-    private let order: PriorityQueue<Load>.Order
+    private let order: QueueOrder
     private var queue = PriorityQueue<Load>()
     private var numbers: [ObjectIdentifier: UInt64] = [:]
     private var numbersBySource: [Int: Numbers] = [:]

@@ -1,16 +1,16 @@
 private let prioritiesByRank = ImagePriority.allCases.sorted { $0.rank < $1.rank }
 
+/// The order of elements of the same priority.
+package enum QueueOrder: Sendable {
+    case oldestFirst
+    case newestFirst
+}
+
 /// A queue by priority, and within a priority in the order of arrival or by the age of loads. Each element can be removed or moved
 /// by its number.
 ///
 /// Removing and moving leave a stale number behind in a list, which is skipped when its turn comes.
 package struct PriorityQueue<Element> {
-    /// The order of elements of the same priority.
-    package enum Order: Sendable {
-        case oldestFirst
-        case newestFirst
-    }
-
     private struct Entry {
         /// The list that has the element's number; the other numbers of that element are stale.
         var list: Int
@@ -57,6 +57,8 @@ package struct PriorityQueue<Element> {
     }
 
     private mutating func insert(_ number: UInt64, into list: Int, age: UInt64) {
+        // Stale numbers must not add up.
+        if lists[list].count > 64 + 4 * entries.count { lists[list].filter { entries[$0]?.list == list } }
         var place = lists[list].count
         if age > 0 {
             let end = max(place - Self.longestStep, 0)
@@ -72,7 +74,7 @@ package struct PriorityQueue<Element> {
     }
 
     /// The priority of the element that ``pop(_:where:)`` would return.
-    mutating func highestPriority() -> ImagePriority? {
+    package mutating func highestPriority() -> ImagePriority? {
         for list in lists.indices.reversed() {
             while let number = lists[list].first {
                 if entries[number]?.list == list { return prioritiesByRank[list / 2] }
@@ -85,7 +87,7 @@ package struct PriorityQueue<Element> {
     /// Removes and returns the oldest or newest element of the highest priority.
     /// - Parameter isReady: Whether an element may be returned. The others stay where they are.
     package mutating func pop(
-        _ order: Order = .oldestFirst,
+        _ order: QueueOrder = .oldestFirst,
         where isReady: (Element) -> Bool = { _ in true }
     ) -> Element? {
         for list in lists.indices.reversed() where !lists[list].isEmpty {
@@ -97,7 +99,7 @@ package struct PriorityQueue<Element> {
     }
 
     /// The element that ``pop(_:where:)`` would return.
-    package mutating func first(_ order: Order = .oldestFirst) -> Element? {
+    package mutating func first(_ order: QueueOrder = .oldestFirst) -> Element? {
         for list in lists.indices.reversed() {
             while let number = order == .oldestFirst ? lists[list].first : lists[list].last {
                 if let entry = entries[number], entry.list == list { return entry.element }
@@ -107,7 +109,7 @@ package struct PriorityQueue<Element> {
         return nil
     }
 
-    private mutating func takeNumber(_ list: Int, _ order: Order, where isReady: (Element) -> Bool) -> UInt64? {
+    private mutating func takeNumber(_ list: Int, _ order: QueueOrder, where isReady: (Element) -> Bool) -> UInt64? {
         var offset = 0
         while offset < lists[list].count {
             let index = order == .oldestFirst ? offset : lists[list].count - 1 - offset
@@ -179,6 +181,11 @@ private struct NumberList {
         start += 1
         guard start > 64, start > numbers.count / 2 else { return }
         numbers.removeFirst(start)
+        start = 0
+    }
+
+    mutating func filter(_ isKept: (UInt64) -> Bool) {
+        numbers = numbers[start...].filter(isKept)
         start = 0
     }
 

@@ -1,4 +1,3 @@
-internal import HeapModule
 import WebImageCore
 
 /// The transfers that wait, those of each host in a queue of their own, and the numbers of those that run.
@@ -7,16 +6,17 @@ import WebImageCore
 /// fewest running, and among these the oldest or newest. A part of the room is kept for hosts that have few running, so
 /// that slow hosts do not occupy all of it. A step takes logarithmic time, however many transfers wait.
 struct TransferQueue {
-    /// The place of a host among all. A host has at most one that counts; earlier ones are skipped.
-    private struct Turn: Comparable {
-        let rank: Int
+    /// The place of a host among all, which is that of its next transfer.
+    private struct Turn {
+        let priority: ImagePriority
         let runningCount: Int
-        /// The age of the transfer, or its negative: the larger one is first.
-        let age: Int64
-        let host: String
+        /// The transfer, by its number in the queue of the host.
+        let transfer: UInt64
+        /// The number in the queue of hosts.
+        var place: UInt64 = 0
 
-        static func < (one: Turn, other: Turn) -> Bool {
-            (one.rank, -one.runningCount, one.age) < (other.rank, -other.runningCount, other.age)
+        func isSame(as other: Turn) -> Bool {
+            (priority, runningCount, transfer) == (other.priority, other.runningCount, other.transfer)
         }
     }
 
@@ -31,7 +31,7 @@ struct TransferQueue {
     struct Limits {
         let total: Int
         let perHost: Int
-        let order: PriorityQueue<CurlTransfer>.Order
+        let order: QueueOrder
 
         init(_ configuration: ImageDownloader.Configuration) {
             total = max(1, configuration.maximumConcurrentTransfers)
@@ -50,9 +50,8 @@ struct TransferQueue {
 
     private var limits: Limits
     private var hosts: [String: Host] = [:]
-    /// The turns of the hosts by the number of their running transfers.
-    private var turns: [Heap<Turn>] = []
-    private var turnCount = 0
+    /// The hosts that have a turn, by the number of their running transfers.
+    private var turns: [PriorityQueue<String>] = []
     /// The number of running transfers below which a host gets the next place.
     private var favoredCount = 0
     private(set) var waitingCount = 0
@@ -64,7 +63,7 @@ struct TransferQueue {
 
     mutating func setLimits(_ limits: Limits) {
         self.limits = limits
-        rebuild()
+        for name in Array(hosts.keys) { update(name) }
     }
 
     /// - Parameter isResumed: Whether the transfer had its turn before, and goes before the others of its priority.
@@ -115,7 +114,7 @@ struct TransferQueue {
     mutating func starvation() -> (rank: Int, runningCount: Int)? {
         guard runningCount >= limits.total, waitingCount > 0 else { return nil }
         let share = max(1, limits.total / max(1, hosts.count))
-        return best(below: share).map { ($0.rank, $0.runningCount) }
+        return bestCount(below: share).map { ($0.priority.rank, $0.runningCount) }
     }
 
     /// Gives the next place to a host that has no more running than the one for which the place was made.
@@ -153,22 +152,16 @@ struct TransferQueue {
 
     private mutating func nextHost() -> String? {
         guard runningCount < limits.total, waitingCount > 0 else { return nil }
-        guard runningCount >= limits.shared else { return best(below: .max)?.host }
-        return best(below: max(limits.total - runningCount, favoredCount))?.host
+        let limit = runningCount < limits.shared ? Int.max : max(limits.total - runningCount, favoredCount)
+        return bestCount(below: limit).flatMap { turns[$0.runningCount].first(limits.order) }
     }
 
-    /// The best turn that still counts of the hosts that have fewer transfers running.
-    private mutating func best(below limit: Int) -> Turn? {
-        var best: Turn?
+    /// The number of running transfers of the host that is next, of those that have fewer running than a limit.
+    private mutating func bestCount(below limit: Int) -> (priority: ImagePriority, runningCount: Int)? {
+        var best: (priority: ImagePriority, runningCount: Int)?
         for count in turns.indices.prefix(limit) {
-            while let turn = turns[count].max {
-                if hosts[turn.host]?.turn == turn {
-                    best = best.map { max($0, turn) } ?? turn
-                    break
-                }
-                _ = turns[count].popMax()
-                turnCount -= 1
-            }
+            guard let priority = turns[count].highestPriority() else { continue }
+            if best.map({ $0.priority.rank < priority.rank }) ?? true { best = (priority, count) }
         }
         return best
     }
@@ -177,39 +170,19 @@ struct TransferQueue {
     private mutating func update(_ name: String) {
         // The host is not copied, which would copy its queue too.
         guard let runningCount = hosts[name]?.runningCount, let isHeld = hosts[name]?.isHeld else { return }
-        if runningCount == 0, hosts[name]?.waiting.count == 0 {
-            hosts[name] = nil
-            return
-        }
         let next = runningCount < limits.perHost && !isHeld ? hosts[name]?.waiting.first(limits.order) : nil
-        let turn = next.map { transfer in
-            let age = Int64(clamping: transfer.age)
-            return Turn(
-                rank: transfer.priority.rank,
-                runningCount: runningCount,
-                age: limits.order == .newestFirst ? age : -age,
-                host: name
-            )
-        }
-        guard turn != hosts[name]?.turn else { return }
-        hosts[name]?.turn = turn
-        if let turn { insert(turn) }
-    }
-
-    private mutating func insert(_ turn: Turn) {
-        while turns.count <= turn.runningCount { turns.append(Heap()) }
-        turns[turn.runningCount].insert(turn)
-        turnCount += 1
-        // Turns that no longer count must not add up.
-        if turnCount > 64 + 4 * hosts.count { rebuild() }
-    }
-
-    private mutating func rebuild() {
-        turns = []
-        turnCount = 0
-        for name in Array(hosts.keys) {
+        let turn = next.map { Turn(priority: $0.priority, runningCount: runningCount, transfer: $0.queueNumber ?? 0) }
+        if let old = hosts[name]?.turn {
+            if let turn, turn.isSame(as: old) { return }
+            _ = turns[old.runningCount].remove(old.place)
             hosts[name]?.turn = nil
-            update(name)
+        }
+        if var turn {
+            while turns.count <= runningCount { turns.append(PriorityQueue()) }
+            turn.place = turns[runningCount].push(name, turn.priority, age: next?.age ?? 0)
+            hosts[name]?.turn = turn
+        } else if runningCount == 0, hosts[name]?.waiting.count == 0 {
+            hosts[name] = nil
         }
     }
 }
