@@ -38,9 +38,10 @@ struct Rounds {
 
     /// Formats a number with three decimals.
     static func format(_ number: Double) -> String {
-        let thousandths = Int((number * 1000).rounded())
+        let thousandths = Int((abs(number) * 1000).rounded())
         let decimals = String(thousandths % 1000)
-        return "\(thousandths / 1000).\(String(repeating: "0", count: 3 - decimals.count))\(decimals)"
+        let zeros = String(repeating: "0", count: 3 - decimals.count)
+        return "\(number < 0 ? "-" : "")\(thousandths / 1000).\(zeros)\(decimals)"
     }
 }
 

@@ -14,6 +14,15 @@ public struct SandboxStatus: Sendable, Hashable {
         case files
         /// Memory and processor time are limited, and there are no core dumps (setrlimit).
         case resources
+
+        fileprivate var bit: UInt32 {
+            switch self {
+            case .noNewPrivileges: UInt32(GWI_FENCE_NO_PRIVILEGES)
+            case .systemCalls: UInt32(GWI_FENCE_SECCOMP)
+            case .files: UInt32(GWI_FENCE_LANDLOCK)
+            case .resources: UInt32(GWI_FENCE_LIMITS)
+            }
+        }
     }
 
     /// Whether images are decoded in workers.
@@ -26,11 +35,7 @@ public struct SandboxStatus: Sendable, Hashable {
     init(_ fence: DecodeAnswer.Fence) {
         isSandboxed = true
         reason = nil
-        let bits: [Protection: Int] = [
-            .noNewPrivileges: GWI_FENCE_NO_PRIVILEGES, .systemCalls: GWI_FENCE_SECCOMP, .files: GWI_FENCE_LANDLOCK,
-            .resources: GWI_FENCE_LIMITS,
-        ]
-        protections = Set(bits.filter { fence.rawValue & UInt32($0.value) != 0 }.keys)
+        protections = Set(Protection.allCases.filter { fence.rawValue & $0.bit != 0 })
     }
 
     private init(reason: String) {

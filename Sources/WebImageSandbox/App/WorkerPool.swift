@@ -44,7 +44,10 @@ final class WorkerPool: Sendable {
         var waiters: [Waiter] = []
         var serial: UInt64 = 0
         var isReaping = false
-        var status = SandboxStatus.notStarted
+        /// What fences the workers that have started last.
+        var fence: DecodeAnswer.Fence?
+        /// Why none starts.
+        var obstacle: String?
         /// Starts that have failed one after the other.
         var failedStarts = 0
         /// When starts are tried again after too many have failed, and the pause before that.
@@ -100,7 +103,10 @@ final class WorkerPool: Sendable {
     }
 
     /// The state of the sandbox, as far as this pool knows it.
-    var status: SandboxStatus { state.withLock { $0.status } }
+    var status: SandboxStatus {
+        let (fence, obstacle) = state.withLock { ($0.fence, $0.obstacle) }
+        return obstacle.map(SandboxStatus.unavailable) ?? fence.map(SandboxStatus.init) ?? .notStarted
+    }
 
     /// Whether workers can be started, as far as is known. Where there was one before, what keeps the next one from starting passes.
     var canStart: Bool { state.withLock { $0.hasStarted || $0.mayStart } }
@@ -218,15 +224,14 @@ final class WorkerPool: Sendable {
 
     private func note(_ fence: DecodeAnswer.Fence?) {
         guard let fence else { return }
-        let status = SandboxStatus(fence)
         let isNew = state.withLock { state in
             state.failedStarts = 0
             state.pause = Self.shortestPause
             state.hasStarted = true
-            defer { state.status = status }
-            return state.status != status
+            defer { (state.fence, state.obstacle) = (fence, nil) }
+            return state.fence != fence || state.obstacle != nil
         }
-        if isNew { status.log() }
+        if isNew { SandboxStatus(fence).log() }
     }
 
     /// - Parameter isShortage: Whether the next start may well succeed.
@@ -234,11 +239,11 @@ final class WorkerPool: Sendable {
         let isLast = state.withLock { state in
             state.failedStarts += 1
             state.wakeWaiters()
-            if !state.hasStarted { state.status = .unavailable(reason) }
+            if !state.hasStarted { state.obstacle = reason }
             guard state.failedStarts >= Self.mostFailedStarts else { return false }
             state.retryTime = .now + (isShortage ? Self.shortagePause : state.pause)
             if !isShortage { state.pause = min(state.pause * 2, Self.longestPause) }
-            defer { state.status = .unavailable(reason) }
+            state.obstacle = reason
             return state.failedStarts == Self.mostFailedStarts
         }
         if isLast { WebImageLog.error("\(SandboxStatus.unavailable(reason))") }

@@ -45,12 +45,15 @@ enum DecodeAnswer: MessageFields {
         try coder.code(&kind)
         try coder.check(kind <= 5)
         if coder.isReading {
-            let noError = ImageError(.badImageData, url: nil, reason: "", remedy: "")
             self =
-                [
-                    .ready([]), .done, .unknown, .failure(noError), .image(ImageDescription()),
-                    .frame(index: 0, PixelDescription()),
-                ][Int(kind)]
+                switch kind {
+                case 0: .ready([])
+                case 1: .done
+                case 2: .unknown
+                case 3: .failure(ImageError(.badImageData, url: nil, reason: "", remedy: ""))
+                case 4: .image(ImageDescription())
+                default: .frame(index: 0, PixelDescription())
+                }
         }
         switch self {
         case .ready(var fence):

@@ -31,7 +31,10 @@ struct MessageCoder {
     /// What is written, or not read yet.
     private(set) var bytes: ArraySlice<UInt8>
 
-    init() { (isReading, bytes) = (false, []) }
+    init() {
+        (isReading, bytes) = (false, [])
+        bytes.reserveCapacity(512)
+    }
 
     init(reading bytes: ArraySlice<UInt8>) { (isReading, self.bytes) = (true, bytes) }
 
