@@ -338,7 +338,8 @@ let package = Package(
             dependencies: [
                 "WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport", "TestTraits", "WidgetScenarios",
                 "webimage-gallery", "example-viewer", "example-list", "example-pointers", "example-first-app",
-                "example-from-sdwebimage", "example-from-nuke", "example-from-kingfisher",
+                "example-from-sdwebimage", "example-from-nuke", "example-from-kingfisher", "Swift5App", "Swift6App",
+                "DeclarativeApp",
                 // Not AllocationWorker, which the tests start all the same: a dependency is linked into the tests, whose
                 // malloc it would replace.
             ],
@@ -365,6 +366,47 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// Apps as users of other GTK bindings write them: with classes that have the shape, the names and the isolation of four bindings, with
+// a C module of GTK that is not the library's, and in both language modes of Swift. They see the public API alone. InteropTests runs
+// them, and the compiler over Tests/Interop/Mistakes.
+func client(_ name: String, _ dependencies: [Target.Dependency], at path: String? = nil) -> Target {
+    .target(
+        name: name,
+        dependencies: dependencies,
+        path: path ?? "Tests/Interop/\(name)",
+        packageAccess: false,
+        swiftSettings: [.swiftLanguageMode(.v5)]
+    )
+}
+
+func clientApp(_ name: String, _ dependencies: [Target.Dependency], mode: SwiftLanguageMode) -> Target {
+    .executableTarget(
+        name: name,
+        dependencies: ["StandIns", "CGtk4", "GtkWebImage"] + dependencies,
+        path: "Tests/Interop/\(name)",
+        packageAccess: false,
+        swiftSettings: [.swiftLanguageMode(mode)]
+    )
+}
+
+package.targets += [
+    client("StandIns", ["CGtk4"]),
+    // What the sample views of Demo/Examples see of SwiftCrossUI and of Adwaita for Swift, with the names of their modules.
+    client("SwiftCrossUI", []),
+    client("Gtk", ["CGtk4"]),
+    client("GtkBackend", ["Gtk", "SwiftCrossUI"]),
+    client("Adwaita", ["CGtk4"]),
+    client(
+        "SwiftCrossUIView",
+        ["SwiftCrossUI", "Gtk", "GtkBackend", "GtkWebImage"],
+        at: "Demo/Examples/SwiftCrossUIView/Sources/SwiftCrossUIView"
+    ),
+    client("AdwaitaView", ["Adwaita", "GtkWebImage"], at: "Demo/Examples/AdwaitaView/Sources/AdwaitaView"),
+    clientApp("Swift5App", [], mode: .v5),
+    clientApp("Swift6App", [], mode: .v6),
+    clientApp("DeclarativeApp", ["SwiftCrossUIView", "AdwaitaView", "GtkBackend"], mode: .v5),
+]
 
 // Tests/fuzz, for there is no libFuzzer to link with otherwise.
 if Context.environment["FUZZING"] != nil {

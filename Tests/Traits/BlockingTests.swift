@@ -23,10 +23,26 @@ package struct BlockingTests: SuiteTrait, TestTrait {
             testCase: Test.Case?,
             performing function: @Sendable () async throws -> Void
         ) async throws {
-            try await withTaskExecutorPreference(BlockableThreads.shared) { try await function() }
+            try await withTaskExecutorPreference(BlockableThreads.shared) {
+                let start = ContinuousClock.now
+                defer { TestTimes.add(test, start.duration(to: .now)) }
+                try await function()
+            }
         }
     }
 #endif
+
+/// Where Tests/run reads how long the tests of a suite had a thread. The times that `swift test` prints are longer: they begin when
+/// a test is in line for one.
+private enum TestTimes {
+    private static let file = ProcessInfo.processInfo.environment["GWI_TEST_TIMES"]
+        .flatMap { FileHandle(forWritingAtPath: $0) }
+
+    static func add(_ test: Test, _ time: Duration) {
+        guard !test.isSuite else { return }
+        file?.write(Data("\(time / .seconds(1)) \(test.sourceLocation.fileID)\n".utf8))
+    }
+}
 
 /// Threads that may wait. One more than the two processors that the tests are meant for, because programs wait, too.
 private final class BlockableThreads: TaskExecutor {

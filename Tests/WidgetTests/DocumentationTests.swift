@@ -30,7 +30,7 @@ struct DocumentationTests {
     /// The lines of code of each source that is compiled.
     private static let compiled = [
         "Tests/WidgetScenarios", "Tests/WidgetTests/Examples", "Demo/Examples/FirstApp", "Demo/Examples/TestedApp",
-        "Tests/Interop/Sources",
+        "Tests/Interop",
     ]
     .flatMap { files("swift", in: $0) }
     .map { lines(of: $0).map(code).filter { !$0.isEmpty } }

@@ -4,39 +4,23 @@ import TestTraits
 import Testing
 import WebImageTesting
 
-/// Builds the package of Tests/Interop, whose apps use the library as apps on other GTK bindings do.
-@Suite("Apps on other GTK bindings", .blocking, .serialized)
+/// The apps of Tests/Interop, which use the library as apps on other GTK bindings do.
+@Suite("Apps on other GTK bindings", .blocking)
 struct InteropTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
-    /// The library is compiled here a second time, and without what only debuggers and editors need.
-    private static let buildArguments = [
-        "build", "--package-path", root.appending(path: "Tests/Interop").path(), "--scratch-path",
-        root.appending(path: ".build/interop").path(), "--disable-index-store", "-debug-info-format", "none",
-    ]
-    /// An optimized library takes twice as long to build.
-    private static let environment = ["GWI_OPTIMIZE_DEBUG": "0"]
-    private static let build = Result {
-        try ChildProcess.run("swift", buildArguments, environment: environment, seconds: 550)
-    }
 
     @Test(
         "The lines of README compile and show images in closures of a binding",
         arguments: ["Swift5App", "Swift6App", "DeclarativeApp"]
     )
     func app(name: String) throws {
-        let build = try Self.build.get()
-        #expect(build.exitCode == 0, "\(build.output)")
-        let warnings = build.output.split(separator: "\n").filter {
-            $0.contains("/Tests/Interop/") && $0.contains("warning: ")
-        }
-        #expect(warnings.isEmpty, "\(warnings)")
         // The gtk4-broadwayd of GTK 4.24 aborts in transitions.
         let display = try XvfbDisplay.start()
         defer { display.stop() }
         let image = Self.root.appending(path: "data/images/balloons.jpg").path()
         let result = try ChildProcess.run(
-            Self.root.appending(path: ".build/interop/debug/\(name)").path(),
+            BuiltProgram.path(name),
             [image],
             environment: Program.strict(display.environment)
         )
@@ -45,8 +29,7 @@ struct InteropTests {
 
     @Test("The compiler says what to write instead of what users write by mistake")
     func mistakes() throws {
-        #expect(try Self.build.get().exitCode == 0)
-        let file = Self.root.appending(path: "Tests/Interop/Sources/Mistakes/main.swift")
+        let file = Self.root.appending(path: "Tests/Interop/Mistakes/main.swift")
         let expected = try String(contentsOf: file, encoding: .utf8).split(
             separator: "\n",
             omittingEmptySubsequences: false
@@ -56,9 +39,8 @@ struct InteropTests {
         }
         #expect(expected.count > 5)
         let build = try ChildProcess.run(
-            "swift",
-            Self.buildArguments + ["--target", "Mistakes"],
-            environment: Self.environment.merging(["INTEROP_MISTAKES": "1"]) { $1 },
+            "swiftc",
+            ["-typecheck", file.path(), "-I", BuiltProgram.path("Modules"), "-swift-version", "6"] + Self.cModules(),
             seconds: 300
         )
         let errors = build.output.split(separator: "\n").filter { $0.contains("error: ") }
@@ -68,5 +50,20 @@ struct InteropTests {
         }
         let lines = Set(expected.map { "main.swift:\($0.0):" })
         #expect(errors.allSatisfy { error in !error.contains("main.swift:") || lines.contains { error.contains($0) } })
+    }
+
+    /// What the compiler is to be told about the C modules behind those of the library.
+    private static func cModules() throws -> [String] {
+        let folders = ["Sources/CLibraries", "Demo/Examples/FirstApp/Sources"].map { root.appending(path: $0) }
+        // SwiftPM writes the maps of the C targets.
+        let built = URL(filePath: BuiltProgram.path("Modules")).deletingLastPathComponent()
+        let modules = try (folders + [built]).flatMap {
+            try FileManager.default.contentsOfDirectory(at: $0, includingPropertiesForKeys: nil)
+        }
+        let maps = modules.map { $0.appending(path: "module.modulemap").path() }
+        let flags = try ChildProcess.run("pkg-config", ["--cflags", "gtk4"]).output
+            .split(whereSeparator: \.isWhitespace)
+        return maps.filter(FileManager.default.fileExists).flatMap { ["-Xcc", "-fmodule-map-file=\($0)"] }
+            + flags.filter { $0.hasPrefix("-I") }.map(String.init)
     }
 }
