@@ -209,15 +209,18 @@ extension StoreStage {
             var entry = CacheEntry(key: key, data: data, response: loaded.metadata, storedAt: date)
             if keepsThumbHashes { entry.thumbHash = image.flatMap { ThumbHash(of: $0) } }
             observers.notify(url, .stored)
-            keep(entry, mark)
+            keep(entry, of: version)
         }
         return (store, date)
     }
 
     /// Stores an original, unless the app has stored or removed one since its bytes have arrived.
-    private func keep(_ entry: CacheEntry, _ mark: ImageVersions.Mark) {
+    private func keep(_ entry: CacheEntry, of version: Version) {
         storeOrder.perform(entry.key) { [dataCache, versions] in
-            if versions.isCurrent(mark, of: entry.key) { dataCache?.store(entry) }
+            guard versions.isCurrent(version.mark, of: entry.key) else { return }
+            dataCache?.store(entry)
+            // A load may have read the version before until now.
+            if version.replacesCached { versions.change(entry.key, to: version.mark) }
         }
         writer.schedule()
     }
