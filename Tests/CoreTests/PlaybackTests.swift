@@ -164,7 +164,8 @@ struct AnimationPlayerTests {
         player.step()
         await settle()
         #expect(player.currentFrameIndex == 0)
-        player.step(by: -2)
+        player.step()
+        player.step(by: -3)
         await settle()
         #expect(player.currentFrameIndex == 3)
         player.seek(to: 99)
@@ -280,7 +281,7 @@ struct AnimationPlayerTests {
 
     private func polled(_ condition: @escaping @Sendable () -> Bool) async -> Bool {
         await withCheckedContinuation { continuation in
-            Thread.detachNewThread { continuation.resume(returning: EventLog<Int>.poll(seconds: 60, until: condition)) }
+            Thread.detachNewThread { continuation.resume(returning: EventLog<Int>.poll(until: condition)) }
         }
     }
 

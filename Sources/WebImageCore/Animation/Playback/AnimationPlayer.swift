@@ -21,6 +21,8 @@ public final class AnimationPlayer {
     public private(set) var currentFrame: WebImage
     /// The index of the current frame.
     public private(set) var currentFrameIndex = 0
+    /// The frame of a jump that is not on display yet.
+    private var soughtFrame: Int?
     /// The number of completed loops.
     public private(set) var currentLoop = 0
     /// Whether playback was started and not paused. Frames advance only while the player is visible.
@@ -240,6 +242,7 @@ public final class AnimationPlayer {
         guard (0..<intactCount).contains(frame), let start = timeline.start(ofFrame: frame, loop: loop) else { return }
         isFinished = false
         currentLoop = loop
+        soughtFrame = frame
         anchor = (start, clock.now)
         shownStep = nil
         update()
@@ -247,7 +250,7 @@ public final class AnimationPlayer {
 
     /// Steps by a number of frames in file order, backwards if it is negative. Steps wrap around at both ends.
     public func step(by count: Int = 1) {
-        let next = (currentFrameIndex + count % intactCount) % intactCount
+        let next = ((soughtFrame ?? currentFrameIndex) + count % intactCount) % intactCount
         seek(to: next < 0 ? next + intactCount : next)
     }
 
@@ -391,6 +394,7 @@ public final class AnimationPlayer {
         currentFrame = frame
         hasOwnFrame = true
         currentFrameIndex = position.frame
+        soughtFrame = nil
         shownStep = position.step
         let loops = position.loop - currentLoop
         currentLoop = position.loop
