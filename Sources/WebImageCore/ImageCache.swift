@@ -101,7 +101,9 @@ extension ImageCache {
     }
 
     func perform<R: Sendable>(_ work: @escaping @Sendable () -> R) async -> R {
-        await withCheckedContinuation { continuation in
+        // Without a thread the work would wait for one.
+        guard parts.ioQueue.start() == 0 else { return work() }
+        return await withCheckedContinuation { continuation in
             _ = parts.ioQueue.submit { continuation.resume(returning: work()) }
         }
     }

@@ -67,7 +67,7 @@ struct ThumbnailLoader: DataLoading {
 
     func load(_ request: LoaderRequest, onEvent: @escaping @Sendable (LoaderEvent) -> Void) -> any FetchOperation {
         let operation = LocalLoad(queue: Self.queue)
-        operation.start(priority: request.priority) {
+        operation.start(request, onEvent: onEvent) {
             let result = Result { () throws(ImageError) in try find(request.url, for: operation) }
             if !operation.isCancelled { onEvent(.finished(result.map { LoaderResult(data: $0) })) }
         }

@@ -2,11 +2,6 @@ import FoundationEssentials
 import Synchronization
 import WebImageCore
 
-#if THREAD_SANITIZER
-    /// ThreadSanitizer does not know Synchronization.Mutex; see SanitizerMutex.
-    typealias Mutex = SanitizerMutex
-#endif
-
 /// Beside the pipeline: opens the files of tiled images and decodes their regions, on the decode queues and with the memory of all
 /// loads.
 struct RegionDecoder: Sendable {

@@ -16,8 +16,15 @@ package final class LocalLoad: FetchOperation {
 
     package var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    package func start(priority: ImagePriority, _ work: @escaping @Sendable () -> Void) {
-        let ticket = queue.submit(priority: priority, work)
+    /// Starts the load, or fails it where there is no thread.
+    package func start(
+        _ request: LoaderRequest,
+        onEvent: (LoaderEvent) -> Void,
+        _ work: @escaping @Sendable () -> Void
+    ) {
+        let code = queue.start()
+        guard code == 0 else { return onEvent(.finished(.failure(.noThread(for: request.url, code)))) }
+        let ticket = queue.submit(priority: request.priority, work)
         state.withLock { $0.ticket = ticket }
     }
 

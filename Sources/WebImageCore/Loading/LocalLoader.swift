@@ -43,6 +43,7 @@ package struct LocalLoader: DataLoading {
         priority: ImagePriority,
         _ body: @escaping @Sendable (FileVersion?) -> Void
     ) {
+        guard queue.start() == 0 else { return body(nil) }
         queue.submit(priority: priority) { body(version?(url)) }
     }
 
@@ -69,7 +70,7 @@ package struct LocalLoader: DataLoading {
         onEvent: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any FetchOperation {
         let operation = LocalLoad(queue: reads)
-        operation.start(priority: request.priority) {
+        operation.start(request, onEvent: onEvent) {
             guard !operation.isCancelled else { return }
             var result = Result { () throws(ImageError) in try read(request.url) }
             if let decryptor = request.options.decryptor, case .success(let loaded) = result {

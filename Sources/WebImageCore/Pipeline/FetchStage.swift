@@ -53,9 +53,7 @@ final class FetchStage: Sendable {
     }
 
     /// Asks the loader, unless it is clear that this would be in vain.
-    /// - Parameters:
-    ///   - found: The loader of the request, where it has been looked up already.
-    ///   - part: The part of the bytes that is on disk, where somebody has looked.
+    /// - Parameter found: The loader of the request, where it has been looked up already.
     func load(_ id: JobGraph.Fetch.ID, with found: (any DataLoading)? = nil) {
         guard let request = graph.request(of: id) else { return }
         guard request.cachePolicy.asksLoader else { return delivery.fail(id, .notInCache(request.url)) }

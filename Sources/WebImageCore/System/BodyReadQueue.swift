@@ -24,6 +24,8 @@ final class BodyReadQueue: WorkSubmitting {
     /// The number of reads that have not begun.
     var waitingCount: Int { state.withLock { $0.reads.count } }
 
+    func start() -> Int32 { queue.start() }
+
     @discardableResult
     func submit(priority: ImagePriority, _ work: @escaping @Sendable () -> Void) -> WorkQueue.Ticket {
         let number = state.withLock { $0.reads.push(work, priority) }

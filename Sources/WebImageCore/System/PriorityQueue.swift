@@ -21,16 +21,15 @@ package struct PriorityQueue<Element> {
 
     private var entries: [UInt64: Entry] = [:]
     /// Two lists a priority, the second one with the resumed elements; the later a list, the earlier its elements go.
-    private var lists = Self.emptyLists
+    private var lists = Array(repeating: NumberList(), count: ImagePriority.allCases.count * 2)
     private var serial = Serial()
-
-    private static var emptyLists: [NumberList] {
-        Array(repeating: NumberList(), count: ImagePriority.allCases.count * 2)
-    }
 
     package init() {}
 
     package var count: Int { entries.count }
+
+    /// How many numbers the lists have, those included that are skipped.
+    var listedCount: Int { lists.reduce(0) { $0 + $1.count } }
 
     /// All elements, in no order.
     var elements: [Element] { entries.values.map(\.element) }
@@ -57,8 +56,11 @@ package struct PriorityQueue<Element> {
     }
 
     private mutating func insert(_ number: UInt64, into list: Int, age: UInt64) {
-        // Stale numbers must not add up.
-        if lists[list].count > 64 + 4 * entries.count { lists[list].filter { entries[$0]?.list == list } }
+        // Stale numbers must not add up, nor those of an element that is moved to and fro.
+        if lists[list].count > 64 + 4 * entries.count {
+            var kept: Set<UInt64> = []
+            lists[list].filter { entries[$0]?.list == list && kept.insert($0).inserted }
+        }
         var place = lists[list].count
         if age > 0 {
             let end = max(place - Self.longestStep, 0)
@@ -133,15 +135,6 @@ package struct PriorityQueue<Element> {
         // An empty queue drops its stale numbers, so that a storm of cancels does not grow the lists.
         if entries.isEmpty { for list in lists.indices { lists[list].removeAll() } }
         return entry.element
-    }
-
-    /// Removes and returns all elements, in no order.
-    package mutating func removeAll() -> [Element] {
-        defer {
-            entries = [:]
-            lists = Self.emptyLists
-        }
-        return entries.values.map(\.element)
     }
 
     /// Moves an element to its place in another priority: by its age, or at the end if it has none. A resumed one goes before the

@@ -90,7 +90,6 @@ private final class QueueState: Sendable {
     struct State {
         var queue = PriorityQueue<@Sendable () -> Void>()
         var running = 0
-        var threadCount = 0
         var isClosed = false
     }
 
@@ -100,6 +99,7 @@ private final class QueueState: Sendable {
     private let startThread: @Sendable (@escaping @Sendable () -> Void) -> Int32
     let state = Mutex(State())
     let hasThread = Atomic(false)
+    private let starting = Mutex(())
     /// Signalled once for each piece of work. Cancelled work leaves a signal behind, which wakes a thread needlessly.
     private let signal = DispatchSemaphore(value: 0)
 
@@ -116,12 +116,13 @@ private final class QueueState: Sendable {
     /// Starts as many threads as the system allows.
     /// - Returns: 0, or an error number where it allows none.
     func startThreads() -> Int32 {
-        let maximumThreadCount = maximumThreadCount()
-        let missing = state.withLock { state in
-            defer { state.threadCount = maximumThreadCount }
-            return maximumThreadCount - state.threadCount
-        }
-        for started in 0..<missing {
+        // Another caller waits for the outcome.
+        starting.withLock { _ in hasThread.load(ordering: .relaxed) ? 0 : startFirstThreads() }
+    }
+
+    private func startFirstThreads() -> Int32 {
+        let count = maximumThreadCount()
+        for started in 0..<count {
             let code = startThread { [self] in
                 nameThisThread(name)
                 if isBatch { markThisThreadAsBatch() }
@@ -131,13 +132,9 @@ private final class QueueState: Sendable {
                 hasThread.store(true, ordering: .relaxed)
                 continue
             }
-            let count = state.withLock { state in
-                state.threadCount -= missing - started
-                return state.threadCount
-            }
             let remedy = "Raise the limit of threads (ulimit -u)."
-            WebImageLog.error("The queue \(name) has only \(count) threads (error \(code)). \(remedy)")
-            return count > 0 ? 0 : code
+            WebImageLog.error("The queue \(name) has only \(started) threads (error \(code)). \(remedy)")
+            return started > 0 ? 0 : code
         }
         return 0
     }

@@ -123,6 +123,10 @@ final class ProxyResolver: Sendable {
             return (nil, (queue, state.lastNumber))
         }
         guard let lookup else { return known }
+        guard lookup.queue.start() == 0 else {
+            state.withLock { _ = $0.waiting.removeValue(forKey: lookup.number) }
+            return .environment
+        }
         lookup.queue.submit { self.run(lookup.number, origin) }
         return nil
     }

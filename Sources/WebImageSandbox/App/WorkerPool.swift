@@ -267,7 +267,7 @@ final class WorkerPool: Sendable {
             return !state.isReaping
         }
         guard isFirst else { return }
-        DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + idleTime.seconds) { [weak self] in
+        DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + idleTime / .seconds(1)) { [weak self] in
             guard let self else { return }
             endIdleWorkers(idleFor: idleTime)
             let isIdle = state.withLock { state in
@@ -283,9 +283,4 @@ final class WorkerPool: Sendable {
     private static let shortestPause = Duration.seconds(30)
     private static let longestPause = Duration.seconds(3600)
     private static let shortagePause = Duration.seconds(1)
-}
-
-extension Duration {
-    /// The duration in seconds.
-    fileprivate var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }

@@ -101,6 +101,14 @@ extension DecodeSize: MessageFields {
         try coder.code(&kind)
         try coder.code(&box)
         try coder.check(kind <= 4)
-        self = [.original, .contain(box), .cover(box), .stretch(box), .within(byteCount: box.width)][Int(kind)]
+        guard coder.isReading else { return }
+        self =
+            switch kind {
+            case 0: .original
+            case 1: .contain(box)
+            case 2: .cover(box)
+            case 3: .stretch(box)
+            default: .within(byteCount: box.width)
+            }
     }
 }

@@ -4,7 +4,7 @@ import WebImageCore
 ///
 /// Hosts share the room: the next transfer is one of the highest priority, among these one of the host that has the
 /// fewest running, and among these the oldest or newest. A part of the room is kept for hosts that have few running, so
-/// that slow hosts do not occupy all of it. A step takes logarithmic time, however many transfers wait.
+/// that slow hosts do not occupy all of it. A step looks at few of the hosts, however many wait.
 struct TransferQueue {
     /// The place of a host among all, which is that of its next transfer.
     private struct Turn {
