@@ -6,7 +6,7 @@ extension ImageVariants {
     /// The list is read as browsers read it: an entry that makes no sense is left out, and a list without one that does leaves
     /// `src` alone.
     ///
-    ///     let variants = ImageVariants(src: page, srcset: "small.jpg 400w, medium.jpg 800w, large.jpg 1600w")
+    ///     let variants = ImageVariants(src: small, srcset: "small.jpg 400w, medium.jpg 800w, large.jpg 1600w")
     ///
     /// - Parameters:
     ///   - src: The URL of the image, to which the others may be relative. In a list of densities it is the file for density 1

@@ -89,8 +89,8 @@ private func variants(picture: PicturePointer, small: URL, medium: URL, large: U
     picture.setImage(with: variants)
 }
 
-private func srcset(page: URL) -> ImageVariants {
-    let variants = ImageVariants(src: page, srcset: "small.jpg 400w, medium.jpg 800w, large.jpg 1600w")
+private func srcset(small: URL) -> ImageVariants {
+    let variants = ImageVariants(src: small, srcset: "small.jpg 400w, medium.jpg 800w, large.jpg 1600w")
     return variants
 }
 

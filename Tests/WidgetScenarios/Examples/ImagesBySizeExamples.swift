@@ -6,12 +6,12 @@ import WebImageServices
 // The samples of ImagesBySize.md, compiled. What they do not declare is a parameter here.
 
 @MainActor
-private func files(picture: Picture, page: URL, small: URL, medium: URL, large: URL, plain: URL, dense: URL) async {
+private func files(picture: Picture, small: URL, medium: URL, large: URL, plain: URL, dense: URL) async {
     let variants = ImageVariants(url: small, widths: [400: small, 800: medium, 1600: large])
     picture.setImage(with: variants)
 
     let icon = ImageVariants(url: plain, densities: [1: plain, 2: dense])
-    let photo = ImageVariants(src: page, srcset: "small.jpg 400w, medium.jpg 800w, large.jpg 1600w")
+    let photo = ImageVariants(src: small, srcset: "small.jpg 400w, medium.jpg 800w, large.jpg 1600w")
     picture.setImage(with: icon)
 
     var request = variants.imageRequest
