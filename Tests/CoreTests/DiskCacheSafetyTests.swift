@@ -41,12 +41,12 @@ struct DiskCacheSafetyTests {
         let (program, path) = (BuiltProgram.path("CacheWorker"), path)
         for _ in 0..<2 {
             let thread = Thread {
-                let result = try? ChildProcess.run(program, [path, "8", "5000", "16000000"], seconds: 50)
+                let result = try? ChildProcess.run(program, [path, "8", "5000", "16000000"])
                 outputs.add(result?.output ?? "")
             }
             thread.start()
         }
-        #expect(outputs.wait(seconds: 60) { $0.count == 2 })
+        #expect(outputs.wait(seconds: 300) { $0.count == 2 })
         for output in outputs.all {
             let counts = numbers(output)
             #expect(counts["wrong"] == 0 && counts["failures"] == 0, "\(output)")
@@ -58,7 +58,7 @@ struct DiskCacheSafetyTests {
 
     @Test("What was loaded just before the process exits is on disk")
     func exits() throws {
-        let result = try ChildProcess.run(BuiltProgram.path("CacheWorker"), [path], seconds: 60)
+        let result = try ChildProcess.run(BuiltProgram.path("CacheWorker"), [path])
         #expect(result.exitCode == 0, "\(result.output)")
         let reader = cache()
         #expect((0..<50).allSatisfy { reader.entry(for: "http://host/\($0).gif") != nil })

@@ -73,7 +73,7 @@ struct StressTests {
                 if Int.random(in: 0..<4, using: &generator) == 0 { task.cancel() }
             }
         }
-        #expect(done.wait(timeout: .now() + 60) == .success)
+        #expect(done.wait(timeout: .now() + 120) == .success)
         #expect(ends.withLock { $0.allSatisfy { $0 == 1 } })
         #expect(wrong.all.isEmpty, "\(wrong.all.prefix(3))")
         #expect(EventLog<Int>.poll { fixture.isQuiet })

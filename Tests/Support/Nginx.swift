@@ -66,7 +66,7 @@ package final class Nginx: Sendable {
         // nginx opens its ports one after the other.
         let isReady = { allPorts.allSatisfy(LocalPort.isOpen) }
         guard
-            EventLog<Int>.poll(seconds: 10, until: { isReady() || daemon.output.contains("not found") }),
+            EventLog<Int>.poll(until: { isReady() || daemon.output.contains("not found") }),
             isReady()
         else {
             daemon.stop()

@@ -5,7 +5,7 @@ extension EventLog {
     /// Waits for something that another thread or process does without a notification.
     /// - Parameter pause: The microseconds between two looks, more of them where a look is expensive.
     package static func poll(
-        seconds: Double = 60,
+        seconds: Double = 120,
         pause: UInt32 = 500,
         until condition: () throws -> Bool
     ) rethrows -> Bool {
@@ -21,7 +21,7 @@ extension EventLog {
 
 /// Waits for something that another task does, without a thread: the threads of Swift's concurrency are few, and tests that wait on
 /// them hold up what they wait for. The time is long because other tests occupy these threads, too.
-package func eventually(seconds: Double = 600, _ condition: () async -> Bool) async -> Bool {
+package func eventually(seconds: Double = 1200, _ condition: () async -> Bool) async -> Bool {
     let deadline = ContinuousClock.now + .seconds(seconds)
     var pause = Duration.milliseconds(1)
     while !(await condition()) {

@@ -43,7 +43,7 @@ package final class WaylandDisplay: Sendable {
             ],
             environment: ["XDG_RUNTIME_DIR": directory.path]
         )
-        let isReady = EventLog<Int>.poll(seconds: 20) { accepts("\(directory.path)/gwi") }
+        let isReady = EventLog<Int>.poll { accepts("\(directory.path)/gwi") }
         guard isReady else {
             compositor.stop()
             throw Failure(

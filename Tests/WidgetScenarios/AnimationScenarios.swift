@@ -102,10 +102,7 @@ extension Scenario {
                 }
             )
             // Three of six frames have arrived.
-            let isThere = MainLoopPump.run(
-                until: { picture.animationPlayer?.currentFrameIndex == 2 },
-                timeout: .seconds(10)
-            )
+            let isThere = MainLoopPump.run(until: { picture.animationPlayer?.currentFrameIndex == 2 })
             let state = picture.animationPlayer.map {
                 "\($0.currentFrameIndex) of \($0.frameCount), playing: \($0.isPlaying)"
             }

@@ -151,7 +151,7 @@ extension Scenario {
                     request.cachePolicy = .cachedOnly
                     stage.manager.load(request, completion: stage.completion)
                 }
-                expect(MainLoopPump.run(until: { stage.results.count == count }, timeout: .seconds(60)))
+                expect(MainLoopPump.run(until: { stage.results.count == count }))
                 return mainThreadTime() - before
             }
             let without = load()

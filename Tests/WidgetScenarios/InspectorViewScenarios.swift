@@ -217,12 +217,12 @@ extension Scenario {
         return ((box[0] + 1.5) / Double(width), (box[1] + box[3] / 2) / Double(height))
     }
 
-    /// Whether no frame is drawn for half a second, within ten.
+    /// Whether no frame is drawn for half a second.
     @MainActor
     private static func becomesIdle(_ stage: Stage) -> Bool {
         var last = ContinuousClock.now
         stage.afterPaint { last = .now }
-        return MainLoopPump.run(until: { .now - last > .milliseconds(500) }, timeout: .seconds(10))
+        return MainLoopPump.run(until: { .now - last > .milliseconds(500) })
     }
 
     @MainActor

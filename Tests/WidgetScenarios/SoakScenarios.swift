@@ -114,10 +114,9 @@ private final class Soak {
         for orphan in orphans { g_object_unref(orphan) }
         orphans = []
         gtk_window_destroy(window.as(GtkWindow.self))
-        let isDone = MainLoopPump.run(
-            until: { self.loads.allSatisfy { $0.ends > 0 } && self.finalizedCount == self.widgetCount },
-            timeout: .seconds(30)
-        )
+        let isDone = MainLoopPump.run(until: {
+            self.loads.allSatisfy { $0.ends > 0 } && self.finalizedCount == self.widgetCount
+        })
         expect(
             isDone,
             "\(lost.count) of \(loads.count) completions and \(widgetCount - finalizedCount) widgets are left"

@@ -41,7 +41,7 @@ struct ExampleTests {
             let environment = Program.strict(environment).merging(["XDG_CACHE_HOME": cache.path()]) { $1 }
             // When the app scrolls through its list and presses its buttons
             let program = BuiltProgram.path("example-from-\(name)")
-            return try ChildProcess.run(program, ["--check"], environment: environment, seconds: 120)
+            return try ChildProcess.run(program, ["--check"], environment: environment)
         }
         // Then each cell has shown its photograph, and the last button a size
         #expect(result.exitCode == 0, "\(result.output)")

@@ -60,7 +60,7 @@ struct FigureTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         for extra in [[], ["--dark"]] {
             let options = ["--figures", folder.path(), "--cache-dir", folder.path() + "/cache"]
-            let run = try GalleryDisplay.xvfb.runGallery(options + extra, seconds: 300)
+            let run = try GalleryDisplay.xvfb.runGallery(options + extra)
             #expect(run.exitCode == 0, "\(run.output)")
         }
         // The icon of the dark style stands on its dark background.

@@ -41,9 +41,9 @@ struct GalleryContentTests {
         func count(_ tolerance: Int) -> Int {
             (try? screen.photograph().count(of: image, size: size, tolerance: tolerance)) ?? 0
         }
-        #expect(EventLog<Int>.poll(seconds: 30) { count(40) == 1 }, "\(screen.output)")
-        #expect(EventLog<Int>.poll(seconds: 30) { count(13) == 2 })
-        #expect(EventLog<Int>.poll(seconds: 30) { count(40) < 2 })
+        #expect(EventLog<Int>.poll { count(40) == 1 }, "\(screen.output)")
+        #expect(EventLog<Int>.poll { count(13) == 2 })
+        #expect(EventLog<Int>.poll { count(40) < 2 })
     }
 
     @Test("The button below a failed image tries again, and takes the reason away when the image is there")
@@ -57,9 +57,9 @@ struct GalleryContentTests {
         func hasImage() -> Bool {
             (try? screen.photograph().colors(x: 300..<460, y: 120..<230).count) ?? 0 > 1000
         }
-        #expect(EventLog<Int>.poll(seconds: 30) { hasReason() })
+        #expect(EventLog<Int>.poll { hasReason() })
         #expect(!hasImage())
-        let isThere = EventLog<Int>.poll(seconds: 30) {
+        let isThere = EventLog<Int>.poll {
             screen.click(x: 320, y: 358)
             return hasImage()
         }
@@ -75,7 +75,7 @@ struct GalleryContentTests {
         let screen = try GalleryScreen(["--page", "links", "--size", "1000x720"])
         #expect(screen.hasWindow("Try a URL") && screen.isDrawn, "\(screen.output)")
         screen.click(x: 600, y: 113)
-        let isShown = EventLog<Int>.poll(seconds: 30) {
+        let isShown = EventLog<Int>.poll {
             screen.press("ctrl+a")
             screen.type(file.path())
             screen.press("Return")
@@ -92,7 +92,7 @@ struct GalleryContentTests {
         let y = 155..<255
         for x in [272..<404, 455..<550, 600..<732, 764..<896] {
             var first: [UInt32: Int] = [:]
-            let isThere = EventLog<Int>.poll(seconds: 30) {
+            let isThere = EventLog<Int>.poll {
                 first = (try? screen.photograph().colors(x: x, y: y)) ?? [:]
                 return first.count > 20
             }

@@ -50,7 +50,7 @@ struct GalleryLargeViewTests {
 
     /// Whether a colour fills so many pixels, now or soon.
     private func shows(_ color: UInt32, pixels: Int = 250_000, on screen: GalleryScreen) -> Bool {
-        EventLog<Int>.poll(seconds: 30) { (try? screen.photograph().colors()[color]) ?? 0 > pixels }
+        EventLog<Int>.poll { (try? screen.photograph().colors()[color]) ?? 0 > pixels }
     }
 
     @Test("A click on an image opens it in large, with its thumbnail in its place until it has loaded")

@@ -24,11 +24,11 @@ struct GalleryLeavingTests {
 
     /// Starts the fling of a page and waits until it moves.
     private func fling(_ screen: GalleryScreen, _ button: (x: Int, y: Int)) throws {
-        #expect(try screen.eventuallyShows(seconds: 120) { colors($0).count > 2000 })
+        #expect(try screen.eventuallyShows { colors($0).count > 2000 })
         _ = try screen.settledPixels()
         let before = try colors(screen.photograph())
         screen.click(x: button.x, y: button.y)
-        #expect(try screen.eventuallyShows(seconds: 60) { colors($0) != before })
+        #expect(try screen.eventuallyShows { colors($0) != before })
     }
 
     @Test(

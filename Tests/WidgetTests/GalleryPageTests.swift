@@ -235,7 +235,7 @@ struct GalleryPageTests {
         #expect(screen.hasWindow("Zoom") && screen.isDrawn, "\(screen.output)")
         let (x, y) = (320..<940, 300..<680)
         // It is drawn first.
-        let isThere = EventLog<Int>.poll(seconds: 120) {
+        let isThere = EventLog<Int>.poll {
             (try? screen.photograph().colors(x: x, y: y).count) ?? 0 > 2000
         }
         #expect(isThere)

@@ -40,16 +40,16 @@ final class GalleryScreen {
 
     /// Whether the program has or soon opens a window with that title.
     func hasWindow(_ title: String) -> Bool {
-        EventLog<Int>.poll(seconds: 30) { run("xdotool", ["search", "--name", "^\(title)$"]) == 0 }
+        EventLog<Int>.poll { run("xdotool", ["search", "--name", "^\(title)$"]) == 0 }
     }
 
     /// Whether a window has been drawn or soon is. Until then keys have no effect.
     var isDrawn: Bool {
-        EventLog<Int>.poll(seconds: 30) { (try? photograph().colors().count) ?? 0 > 100 }
+        EventLog<Int>.poll { (try? photograph().colors().count) ?? 0 > 100 }
     }
 
     /// The exit code of the program, which ends by itself; `nil` if it goes on.
-    func exitCode(within seconds: Double = 30) -> Int32? { program.exitCode(within: seconds) }
+    func exitCode(within seconds: Double = 120) -> Int32? { program.exitCode(within: seconds) }
 
     var hasAnyWindow: Bool { run("xdotool", ["search", "--name", "."]) == 0 }
 
@@ -108,7 +108,7 @@ final class GalleryScreen {
 
     /// Whether something is to be seen on a screenshot, or soon is. A screenshot takes as much time as many frames, so there are
     /// at most four a second.
-    func eventuallyShows(seconds: Double = 30, _ isSeen: (WebImage) -> Bool) throws -> Bool {
+    func eventuallyShows(seconds: Double = 120, _ isSeen: (WebImage) -> Bool) throws -> Bool {
         try EventLog<Int>.poll(seconds: seconds, pause: 250_000) { try isSeen(photograph()) }
     }
 
@@ -117,7 +117,7 @@ final class GalleryScreen {
     func settledPixels(after old: Data? = nil) throws -> Data {
         var (last, current) = (Data(), Data())
         // A frame that OpenGL draws in software takes longer than a screenshot.
-        _ = EventLog<Int>.poll(seconds: 5, pause: 200_000) {
+        _ = EventLog<Int>.poll(pause: 200_000) {
             last = current
             current = (try? photograph().pixels.withUnsafeBytes { Data($0) }) ?? Data()
             return !current.isEmpty && current == last && current != old
@@ -126,7 +126,7 @@ final class GalleryScreen {
     }
 
     private func run(_ program: String, _ arguments: [String]) -> Int32? {
-        try? ChildProcess.run(program, arguments, environment: display.environment, seconds: 20).exitCode
+        try? ChildProcess.run(program, arguments, environment: display.environment).exitCode
     }
 }
 

@@ -40,8 +40,7 @@ struct InteropTests {
         #expect(expected.count > 5)
         let build = try ChildProcess.run(
             "swiftc",
-            ["-typecheck", file.path(), "-I", BuiltProgram.path("Modules"), "-swift-version", "6"] + Self.cModules(),
-            seconds: 300
+            ["-typecheck", file.path(), "-I", BuiltProgram.path("Modules"), "-swift-version", "6"] + Self.cModules()
         )
         let errors = build.output.split(separator: "\n").filter { $0.contains("error: ") }
         for (number, text) in expected {

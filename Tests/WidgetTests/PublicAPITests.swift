@@ -31,8 +31,7 @@ struct PublicAPITests {
                 "symbolgraph-extract", "-module-name", module, "-minimum-access-level", "package", "-output-dir",
                 folder.path,
             ]
-                + ["-target", Self.target, "-I", "\(Self.build)/Modules"] + Self.moduleMaps + Self.headers,
-            seconds: 120
+                + ["-target", Self.target, "-I", "\(Self.build)/Modules"] + Self.moduleMaps + Self.headers
         )
         #expect(result.exitCode == 0, "\(result.output)")
         let symbols = try Self.symbols(of: module, in: URL(filePath: folder.path))

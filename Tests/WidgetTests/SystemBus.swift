@@ -43,7 +43,7 @@ final class SystemBus {
             )
         )
         let commands = [
-            ["wait", "--system", "--timeout=20", name],
+            ["wait", "--system", "--timeout=120", name],
             [
                 "call", "--system", "--dest", name, "--object-path", path, "--method",
                 "org.freedesktop.DBus.Mock.AddProperties", name, properties,

@@ -16,13 +16,13 @@ package struct ChildProcess: Sendable {
     ///   - executable: A path, or a name to look up in PATH.
     ///   - arguments: The arguments after the name of the program. Default: none.
     ///   - environment: Variables to add to the environment of this process.
-    ///   - seconds: The time limit, after which the program is killed. Default: 60.
+    ///   - seconds: The time limit, after which the program is killed. Default: 300, which only a hang takes.
     /// - Throws: `ProcessError` if the program cannot be started.
     package static func run(
         _ executable: String,
         _ arguments: [String] = [],
         environment: [String: String] = [:],
-        seconds: Double = 60
+        seconds: Double = 300
     ) throws -> ChildProcess {
         let process = try RunningProcess([executable] + arguments, environment: environment)
         let hasEnded = process.waitForEndOfOutput(seconds: seconds)
@@ -65,9 +65,9 @@ package final class DaemonProcess: Sendable {
     package var output: String { process.output }
 
     /// Searches the output as it arrives.
-    /// - Returns: The first non-`nil` result of `find`; `nil` if the program ends before, or after ten seconds.
+    /// - Returns: The first non-`nil` result of `find`; `nil` if the program ends before, or after two minutes.
     package func waitForOutput<Found>(_ find: (String) -> Found?) -> Found? {
-        process.waitForOutput(seconds: 10, find)
+        process.waitForOutput(seconds: 120, find)
     }
 
     /// Waits for a program that ends by itself.

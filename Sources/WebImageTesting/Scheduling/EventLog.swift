@@ -21,11 +21,11 @@ public final class EventLog<Event: Sendable>: Sendable {
     /// Waits until the events meet a condition. It blocks the thread, so do not call it on the main thread of a GTK
     /// program.
     /// - Parameters:
-    ///   - seconds: The time limit. Default: 20.
+    ///   - seconds: The time limit. Default: 120, which only a hang takes.
     ///   - condition: Evaluated after each event.
     /// - Returns: Whether the condition was met in time.
     @discardableResult
-    public func wait(seconds: Double = 20, until condition: ([Event]) -> Bool) -> Bool {
+    public func wait(seconds: Double = 120, until condition: ([Event]) -> Bool) -> Bool {
         let deadline = DispatchTime.now() + seconds
         while !condition(all) {
             if signal.wait(timeout: deadline) == .timedOut { return condition(all) }

@@ -7,9 +7,9 @@ public enum MainLoopPump {
     /// Runs the loop until a condition is met, and sleeps between events.
     /// - Parameters:
     ///   - condition: Evaluated after every turn of the loop. It must be quick and have no side effects.
-    ///   - timeout: The time limit. Default: 20 seconds.
+    ///   - timeout: The time limit. Default: two minutes, which only a hang takes.
     /// - Returns: Whether the condition was met in time.
-    public static func run(until condition: () -> Bool, timeout: Duration = .seconds(20)) -> Bool {
+    public static func run(until condition: () -> Bool, timeout: Duration = .seconds(120)) -> Bool {
         // The loop serves the main actor only once the library is in use, and a test may run the pump before that.
         _ = MainLoopDispatcher.shared
         let end = ContinuousClock.now + timeout

@@ -38,7 +38,7 @@ package final class ThumborServer: Sendable {
         let arguments = ["-m", "thumbor.server", "-c", file, "-i", "127.0.0.1", "-p", "\(port)", "-l", "info"]
         daemon = try DaemonProcess("\(Self.environment)/bin/python", arguments, environment: [:])
         // It says that it starts before it listens.
-        guard LocalPort.waitUntilOpen(port, seconds: 20) else {
+        guard LocalPort.waitUntilOpen(port, seconds: 120) else {
             daemon.stop()
             throw Failure(description: "Thumbor does not start: \(daemon.output)")
         }

@@ -31,7 +31,7 @@ struct ConformanceTests {
 
     private static let made: Result<[Entry], any Error> = Result {
         let script = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/") + "/corpus/make"
-        let result = try ChildProcess.run(script, [folder.path], seconds: 300)
+        let result = try ChildProcess.run(script, [folder.path])
         guard result.exitCode == 0 else { throw CorpusError(description: result.output) }
         let manifest = try Data(contentsOf: URL(filePath: "\(folder.path)/manifest.json"))
         return try JSONDecoder().decode([Entry].self, from: manifest)

@@ -45,8 +45,7 @@ struct SuiteImages: Sendable {
         let output = TemporaryDirectory()
         let result = try ChildProcess.run(
             Self.root + "/Tests/corpus/reference",
-            [Self.folder, output.path],
-            seconds: 120
+            [Self.folder, output.path]
         )
         guard result.exitCode == 0 else { throw CorpusError(description: result.output) }
         let list = try Data(contentsOf: URL(filePath: output.path + "/images.json"))

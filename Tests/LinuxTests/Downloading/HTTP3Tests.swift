@@ -63,7 +63,8 @@ struct HTTP3Tests {
         let downloader = downloader()
         let start = ContinuousClock.now
         #expect(try load(nginx.droppedURL("0.bin"), downloader) == "HTTP/2")
-        #expect(ContinuousClock.now - start < .seconds(5))
+        // Without a fallback, the connection takes the 15 s of its limit.
+        #expect(ContinuousClock.now - start < .seconds(14))
         #expect(nginx.droppedCount > 0, "QUIC was not tried")
         let downloads = (1..<20).map { Download(downloader, nginx.droppedURL("\($0).bin")) }
         for download in downloads { #expect(try download.end().metrics?.protocolName == "HTTP/2") }

@@ -8,17 +8,8 @@ import WebImageTesting
 /// Each test starts a program, because it needs a process that ends, or one whose functions or limits are its own.
 @Suite("Processes that load", .blocking, .serialized)
 struct NetworkProcessTests {
-    private func run(
-        _ arguments: [String],
-        environment: [String: String] = [:],
-        seconds: Double = 60
-    ) throws -> ChildProcess {
-        try ChildProcess.run(
-            BuiltProgram.path("NetworkWorker"),
-            arguments,
-            environment: environment,
-            seconds: seconds
-        )
+    private func run(_ arguments: [String], environment: [String: String] = [:]) throws -> ChildProcess {
+        try ChildProcess.run(BuiltProgram.path("NetworkWorker"), arguments, environment: environment)
     }
 
     /// The milliseconds that the program has printed for a load that has succeeded.
@@ -69,17 +60,17 @@ struct NetworkProcessTests {
             #expect(process.exitCode == 0, "\(process.output)")
             output = process.output
         }
-        #expect(output.contains("ended") == (milliseconds < 1000) && time < .seconds(20), "\(time): \(output)")
+        #expect(output.contains("ended") == (milliseconds < 1000) && time < .seconds(59), "\(time): \(output)")
     }
 
     @Test("Closures that hold up several network threads delay the exit once")
     func heldExit() throws {
         let time = try ContinuousClock().measure {
-            let process = try run(["hold", "http://127.0.0.1:1/a", "4"])
+            let process = try run(["hold", "http://127.0.0.1:1/a", "24"])
             #expect(process.exitCode == 0, "\(process.output)")
         }
-        // The threads get two seconds together.
-        #expect(time < .seconds(6))
+        // The threads get two seconds together, not one after the other.
+        #expect(time < .seconds(47))
     }
 
     @Test(
@@ -100,8 +91,7 @@ struct NetworkProcessTests {
             ]
             let process = try run(
                 [opens, "http://127.0.0.1:1/a", modules.folder],
-                environment: environment,
-                seconds: 30
+                environment: environment
             )
             // Then the two do not wait for each other.
             #expect(process.exitCode == 0 && process.output.contains("opened"), "round \(round): \(process.output)")
@@ -134,7 +124,7 @@ struct NetworkProcessTests {
         let folder = TemporaryDirectory()
         let list = "\(folder.path)/loaders.cache"
         #expect(mkfifo(list, 0o600) == 0)
-        let process = try run(["manager", "http://127.0.0.1/", list], seconds: 30)
+        let process = try run(["manager", "http://127.0.0.1/", list])
         #expect(process.output.contains("threads []"), "\(process.output)")
     }
 
@@ -150,7 +140,7 @@ struct NetworkProcessTests {
     @Test("A downloader that finds no descriptor free fails, and works as soon as there are some")
     func descriptors() throws {
         let server = try LocalImageServer { _ in .ok(Data(count: 7), contentType: "image/png") }
-        let process = try run(["descriptors", server.url("/a").absoluteString], seconds: 300)
+        let process = try run(["descriptors", server.url("/a").absoluteString])
         #expect(process.output.contains("without failed"))
         for round in 0..<3 {
             let duration = try #require(time("with\(round)", in: process.output), "\(process.output)")

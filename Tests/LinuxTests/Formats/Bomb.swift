@@ -342,7 +342,7 @@ extension Bomb {
         let folder = TemporaryDirectory()
         try make().write(to: URL(filePath: "\(folder.path)/bomb"))
         let worker = BuiltProgram.path("DecodeWorker")
-        let result = try ChildProcess.run(worker, ["\(folder.path)/bomb", way], seconds: 120)
+        let result = try ChildProcess.run(worker, ["\(folder.path)/bomb", way])
         let lines = result.output.split(separator: "\n")
         func number(_ name: String) throws -> Int {
             try #require(

@@ -15,7 +15,7 @@ struct InkProfileTests {
             try profile.write(to: URL(filePath: "\(folder.path)/profile.icc"))
             arguments += ["-profile", "\(folder.path)/profile.icc"]
         }
-        let result = try ChildProcess.run("/usr/bin/convert", arguments + ["\(folder.path)/\(name)"], seconds: 60)
+        let result = try ChildProcess.run("/usr/bin/convert", arguments + ["\(folder.path)/\(name)"])
         try #require(result.exitCode == 0, "\(result.output)")
         return try Data(contentsOf: URL(filePath: "\(folder.path)/\(name)"))
     }

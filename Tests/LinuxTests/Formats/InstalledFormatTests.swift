@@ -182,7 +182,7 @@ private struct ForeignLoader {
     /// What DecodeWorker says of a file.
     func decode(_ file: String) throws -> String {
         let command = "GDK_PIXBUF_MODULE_FILE='\(list)' '\(BuiltProgram.path("DecodeWorker"))' '\(file)' whole"
-        return try ChildProcess.run("/bin/sh", ["-c", command], seconds: 120).output
+        return try ChildProcess.run("/bin/sh", ["-c", command]).output
     }
 
     private static let source = """

@@ -46,7 +46,7 @@ struct RegionTests {
         let folder = TemporaryDirectory()
         try ShippedImage.data("cat.jpg").write(to: URL(filePath: "\(folder.path)/cat.jpg"))
         let arguments = ["\(folder.path)/cat.jpg", "-colorspace", "CMYK", "\(folder.path)/inks.jpg"]
-        try #require(try ChildProcess.run("/usr/bin/convert", arguments, seconds: 60).exitCode == 0)
+        try #require(try ChildProcess.run("/usr/bin/convert", arguments).exitCode == 0)
         return try Data(contentsOf: URL(filePath: "\(folder.path)/inks.jpg"))
     }
 

@@ -127,6 +127,6 @@ struct MappedFileTests {
         let image = TestImage.quarters(size: PixelSize(width: 2000, height: 1500), format: .png)
         // malloc keeps such memory once it has seen some.
         for _ in 0..<4 { _ = try coders(sandbox).decode(image) }
-        #expect(await eventually(seconds: 60) { (try? anonymousMegabytes(sandbox)).map { $0 < 10 } ?? false })
+        #expect(await eventually { (try? anonymousMegabytes(sandbox)).map { $0 < 10 } ?? false })
     }
 }

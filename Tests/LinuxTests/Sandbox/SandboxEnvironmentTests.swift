@@ -30,7 +30,7 @@ struct SandboxEnvironmentTests {
     private static let app = BuiltProgram.path("SandboxedApp")
 
     private func run(_ command: [String]) throws -> [String] {
-        let result = try ChildProcess.run(command[0], Array(command.dropFirst()), seconds: 60)
+        let result = try ChildProcess.run(command[0], Array(command.dropFirst()))
         #expect(result.exitCode == 0, "\(result.output)")
         return result.output.split(separator: "\n").map(String.init)
     }
@@ -71,8 +71,8 @@ struct SandboxEnvironmentTests {
 
     @Test("Where descriptors are few, workers that cannot be started hold up no image", arguments: 8..<16)
     func fewDescriptors(limit: Int) throws {
-        let script = "ulimit -n \(limit); exec timeout 60 '\(Self.app)' --prepared '\(images[0])'"
-        let result = try ChildProcess.run("bash", ["-c", script], seconds: 90)
+        let script = "ulimit -n \(limit); exec timeout 120 '\(Self.app)' --prepared '\(images[0])'"
+        let result = try ChildProcess.run("bash", ["-c", script])
         // libdispatch ends a program without descriptors for its timers. timeout(1) says 124 of one that hangs.
         #expect(result.exitCode != 124)
         if result.exitCode == 0 { #expect(result.output.contains("jpeg 60x40"), "\(result.output)") }
