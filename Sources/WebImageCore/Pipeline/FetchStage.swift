@@ -152,7 +152,7 @@ final class FetchStage: Sendable {
             let replacesCached = fetch.key.storesOriginals && (outdatesMemory || !fetch.key.queriesOriginals)
             let version = store.version(of: fetch, replacesCached: replacesCached)
             if outdatesMemory { memoryCache.removeImages(source: fetch.key.url) }
-            let original = store.original(loaded, of: version, loader, mayLeaveOldImages: !outdatesMemory)
+            let original = store.original(loaded, of: version, loader)
             var data = FetchedData(loaded: loaded, origin: .loader, storeOriginal: original?.store)
             data.mark = version.mark
             data.storedAt = original?.date

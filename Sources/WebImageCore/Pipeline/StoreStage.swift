@@ -164,12 +164,10 @@ extension StoreStage {
 
     /// The work that puts the bytes of a fetch into the disk cache, and the date of the entry; `nil` when they are not
     /// to be cached. It is done once they have decoded, so that the cache never has what is no image.
-    /// - Parameter mayLeaveOldImages: Whether the memory cache may still have images of an earlier version then.
     func original(
         _ loaded: LoaderResult,
         of version: Version,
-        _ loader: any DataLoading,
-        mayLeaveOldImages: Bool
+        _ loader: any DataLoading
     ) -> (store: OriginalStore, date: Date)? {
         let (fetch, mark, date) = (version.fetch, version.mark, clock.now)
         let (key, url) = (fetch.key.url, fetch.request.url)
@@ -184,9 +182,11 @@ extension StoreStage {
         }
         let begin = { @Sendable [self] in
             guard versions.isCurrent(mark, of: key) else { return }
-            if version.replacesCached { versions.change(key, to: mark) }
-            // A load that has read no cache does not know whether it brings another version than that in memory.
-            if mayLeaveOldImages, !fetch.key.queriesOriginals { memoryCache.removeImages(source: key) }
+            if version.replacesCached {
+                versions.change(key, to: mark)
+                // Loads of other sizes may have found the version before since the bytes have arrived.
+                memoryCache.removeImages(source: key)
+            }
             // Renditions of the version before would be served again once this original is evicted.
             renditions.cache?.outdateVariants(of: key)
             guard serializer != nil, version.replacesCached else { return }
