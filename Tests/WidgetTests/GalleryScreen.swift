@@ -116,8 +116,8 @@ final class GalleryScreen {
     /// - Parameter old: What it looked like before a change that is waited for.
     func settledPixels(after old: Data? = nil) throws -> Data {
         var (last, current) = (Data(), Data())
-        // A frame that OpenGL draws in software takes longer than a screenshot.
-        _ = EventLog<Int>.poll(pause: 200_000) {
+        // A frame that OpenGL draws in software takes longer than a screenshot. Some pages never rest.
+        _ = EventLog<Int>.poll(seconds: 5, pause: 200_000) {
             last = current
             current = (try? photograph().pixels.withUnsafeBytes { Data($0) }) ?? Data()
             return !current.isEmpty && current == last && current != old
