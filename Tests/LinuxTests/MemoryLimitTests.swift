@@ -67,8 +67,9 @@ struct MemoryLimitTests {
         let result = try ChildProcess.run(
             BuiltProgram.path("DecodeWorker"),
             arguments,
-            // GLib ends a process in which the thread of dconf cannot be made.
-            environment: ["GSETTINGS_BACKEND": "memory"]
+            // GLib ends a process in which the thread of dconf cannot be made. The arena of a thread that has ended would have room
+            // for an image.
+            environment: ["GSETTINGS_BACKEND": "memory", "MALLOC_ARENA_MAX": "1"]
         )
         // Then each is done, or says that memory is short and what helps
         let lines = result.output.split(separator: "\n")
