@@ -22,8 +22,8 @@ public struct ImageError: Error, Sendable {
         public static let transformFailed = Code(rawValue: 1012)
         /// The image cannot be encoded in the requested format.
         public static let encodingFailed = Code(rawValue: 1014)
-        /// The system starts no thread for the load, or the process in which the format is decoded does not start or ended without an
-        /// answer: a decode worker, or that of gdk-pixbuf.
+        /// The system starts no thread for the load, or no process to decode in, or that process ended without an answer. The process is
+        /// a decode worker or one of gdk-pixbuf's.
         public static let decoderUnavailable = Code(rawValue: 1015)
         /// The decoder crashed on the image, in a process of its own (`ImageManager.Configuration.decoding`).
         public static let decoderCrashed = Code(rawValue: 1017)

@@ -173,6 +173,11 @@ struct AnimationPlayerTests {
         player.stop()
         await settle()
         #expect(player.currentFrameIndex == 0 && !player.isPlaying)
+        player.seek(to: 3)
+        player.stop()
+        player.step()
+        await settle()
+        #expect(player.currentFrameIndex == 1)
     }
 
     @Test("A change of the rate or the direction during playback continues from the current frame")

@@ -56,7 +56,7 @@ package struct PriorityQueue<Element> {
     }
 
     private mutating func insert(_ number: UInt64, into list: Int, age: UInt64) {
-        // Stale numbers must not add up, nor those of an element that is moved to and fro.
+        // Stale and repeated numbers must not add up.
         if lists[list].count > 64 + 4 * entries.count {
             var kept: Set<UInt64> = []
             lists[list].filter { entries[$0]?.list == list && kept.insert($0).inserted }

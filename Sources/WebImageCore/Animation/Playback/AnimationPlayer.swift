@@ -226,6 +226,7 @@ public final class AnimationPlayer {
     public func stop() {
         pause()
         (currentLoop, shownStep, isFinished) = (0, nil, false)
+        soughtFrame = timeline.frame(ofStep: 0)
         anchor = (.zero, clock.now)
         buffer.rest(shown: currentFrameIndex)
         update()

@@ -6,7 +6,7 @@ import WebImageCore
 /// fewest running, and among these the oldest or newest. A part of the room is kept for hosts that have few running, so
 /// that slow hosts do not occupy all of it. A step looks at few of the hosts, however many wait.
 struct TransferQueue {
-    /// The place of a host among all, which is that of its next transfer.
+    /// The place of a host in line. Its next transfer decides.
     private struct Turn {
         let priority: ImagePriority
         let runningCount: Int
