@@ -60,15 +60,16 @@ extension Page {
             },
             button(tr("Trim"), trim),
         ]
-        return PageContent(
+        var content = PageContent(
             box(
                 GTK_ORIENTATION_VERTICAL,
                 spacing: 18,
                 [controls(buttons), flow(strip.map(\.widget), columns: 3), source.widget, levels.widget]
             ),
-            waitsFor: strip,
             owner: levels
         )
+        content.isAtRest = { strip.allSatisfy(\.isAtRest) && levels.isAtRest }
+        return content
     }
 }
 
@@ -81,6 +82,9 @@ private final class CacheLevels {
     private var observation: ObservationToken?
     /// How often the levels are still to be shown.
     private var roundsLeft = 0
+
+    /// Whether the levels are those of what has been loaded.
+    var isAtRest: Bool { roundsLeft == 0 }
 
     init() {
         owned = OwnedWidget(box(GTK_ORIENTATION_VERTICAL, spacing: 24, [memory.widget, disk.widget]))
