@@ -39,8 +39,10 @@ struct GalleryCachesTests {
         screen.click(x: 574, y: 131)
     }
 
-    /// The part of the page below the buttons, which change under the pointer.
-    private func levels(_ photo: WebImage) -> [UInt32: Int] { photo.colors(x: 268..<960, y: 170..<860) }
+    /// The part of the page below the buttons, which change under the pointer, and below the images, of which one moves.
+    private static let levels = 400..<720
+
+    private func levels(_ photo: WebImage) -> [UInt32: Int] { photo.colors(x: 268..<960, y: Self.levels) }
 
     /// Whether the wall has or soon has asked so often for each image.
     private func isRequested(_ count: Int, of server: LocalImageServer) -> Bool {
@@ -55,13 +57,13 @@ struct GalleryCachesTests {
         #expect(screen.openPage("Wall"), "\(screen.output)")
         #expect(isRequested(1, of: server))
         #expect(screen.openPage("Caches"), "\(screen.output)")
-        _ = try screen.settledPixels()
+        try screen.settledPixels(rows: Self.levels)
         let full = try levels(screen.photograph())
         // When the caches are cleared
         clear(screen)
         // Then the page says so
         #expect(try screen.eventuallyShows { levels($0) != full })
-        _ = try screen.settledPixels()
+        try screen.settledPixels(rows: Self.levels)
         // And the wall asks for each image again
         #expect(screen.openPage("Wall"), "\(screen.output)")
         screen.press("F5")

@@ -50,7 +50,7 @@ struct GalleryContentTests {
     func retry() throws {
         let screen = try GalleryScreen(["--page", "failures", "--size", "1000x720"])
         #expect(screen.hasWindow("Errors and retry") && screen.isDrawn, "\(screen.output)")
-        let reason = (x: 385..<490, y: 292..<335)
+        let reason = (x: 385..<460, y: 292..<335)
         func hasReason() -> Bool {
             (try? screen.photograph().colors(x: reason.x, y: reason.y).count) ?? 0 > 1
         }

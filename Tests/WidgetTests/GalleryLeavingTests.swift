@@ -20,12 +20,16 @@ struct GalleryLeavingTests {
         return screen
     }
 
-    private func colors(_ photo: WebImage) -> [UInt32: Int] { photo.colors(x: 270..<980, y: 120..<500) }
+    /// The rows of all pages here in which no animation moves.
+    private static let still = 60..<235
+
+    /// The colours of the first images, which are not animated.
+    private func colors(_ photo: WebImage) -> [UInt32: Int] { photo.colors(x: 270..<980, y: 120..<235) }
 
     /// Starts the fling of a page and waits until it moves.
     private func fling(_ screen: GalleryScreen, _ button: (x: Int, y: Int)) throws {
         #expect(try screen.eventuallyShows { colors($0).count > 2000 })
-        _ = try screen.settledPixels()
+        try screen.settledPixels(rows: Self.still)
         let before = try colors(screen.photograph())
         screen.click(x: button.x, y: button.y)
         #expect(try screen.eventuallyShows { colors($0) != before })
@@ -62,14 +66,12 @@ struct GalleryLeavingTests {
         let button = Self.wallButton
         screen.point(x: button.x, y: button.y)
         #expect(try screen.eventuallyShows { colors($0).count > 2000 })
-        _ = try screen.settledPixels()
-        // The images of the first row are not animated.
-        func row(_ photo: WebImage) -> [UInt32: Int] { photo.colors(x: 270..<980, y: 120..<235) }
+        try screen.settledPixels(rows: Self.still)
         // On a busy machine an image may be late.
         var (before, equalCount) = ([UInt32: Int](), 0)
         #expect(
             try screen.eventuallyShows { photo in
-                let now = row(photo)
+                let now = colors(photo)
                 equalCount = now == before && now.count > 5000 ? equalCount + 1 : 0
                 before = now
                 return equalCount == 5
@@ -77,7 +79,7 @@ struct GalleryLeavingTests {
         )
         // The first press starts it, the second one comes long before the first frame.
         screen.click(x: button.x, y: button.y, times: 2)
-        #expect(try !screen.eventuallyShows(seconds: 8) { row($0) != before })
+        #expect(try !screen.eventuallyShows(seconds: 8) { colors($0) != before })
         screen.press("ctrl+q")
         #expect(screen.exitCode() == 0, "\(screen.output)")
     }
@@ -101,7 +103,7 @@ struct GalleryLeavingTests {
     @Test("The caches page that is reloaded while it trims the caches works on", arguments: ["Trim", "Clear disk"])
     func reloadWhileTrimming(button: String) throws {
         let screen = try screen("caches", "Caches")
-        _ = try screen.settledPixels()
+        try screen.settledPixels(rows: Self.still)
         // The reload comes before the answer of the disk.
         for _ in 0..<5 { screen.click(x: button == "Trim" ? 676 : 574, y: 131, key: "F5") }
         #expect(screen.openPage("Wall"), "\(screen.output)")

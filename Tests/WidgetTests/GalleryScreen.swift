@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import Testing
 import WebImageCore
 import WebImageLinux
 import WebImageTesting
@@ -113,15 +114,25 @@ final class GalleryScreen {
     }
 
     /// The pixels of the screen once it no longer changes.
-    /// - Parameter old: What it looked like before a change that is waited for.
-    func settledPixels(after old: Data? = nil) throws -> Data {
+    /// - Parameters:
+    ///   - rows: The rows that rest, on a page where an animation moves in others.
+    ///   - old: What it looked like before a change that is waited for.
+    @discardableResult
+    func settledPixels(
+        rows: Range<Int>? = nil,
+        after old: Data? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws -> Data {
         var (last, current) = (Data(), Data())
-        // A frame that OpenGL draws in software takes longer than a screenshot. Some pages never rest.
-        _ = EventLog<Int>.poll(seconds: 5, pause: 200_000) {
-            last = current
-            current = (try? photograph().pixels.withUnsafeBytes { Data($0) }) ?? Data()
-            return !current.isEmpty && current == last && current != old
+        // A frame that OpenGL draws in software takes longer than a screenshot.
+        let isSettled = try EventLog<Int>.poll(pause: 200_000) {
+            let pixels = try photograph().pixels
+            let (rows, length) = (rows ?? 0..<pixels.size.height, pixels.bytesPerRow)
+            let part = rows.lowerBound * length..<rows.upperBound * length
+            (last, current) = (current, pixels.withUnsafeBytes { Data($0[part]) })
+            return current == last && current != old
         }
+        #expect(isSettled, "\(output)", sourceLocation: sourceLocation)
         return current
     }
 

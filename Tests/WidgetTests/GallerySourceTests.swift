@@ -60,10 +60,10 @@ struct GallerySourceTests {
             screen.press("Tab")
         }
         paste()
-        _ = try screen.settledPixels()
+        try screen.settledPixels()
         let old = try #require(entry())
         paste()
-        _ = try screen.settledPixels()
+        try screen.settledPixels()
         #expect(entry() == old)
         screen.click(x: 972, y: 75)
         paste()
