@@ -115,6 +115,30 @@ struct ReplacedImageTests {
         withExtendedLifetime(observation) {}
     }
 
+    @Test("A size that is read while a new version is being stored is not kept")
+    func readWhileStoring() async throws {
+        let fixture = ManagerFixture { $0.coders = .builtIn(adding: [], encoders: []) }
+        let (manager, url, results) = (fixture.manager, fixture.url("a"), EventLog<WebImage>())
+        fixture.loader.answer(url, with: old)
+        _ = try await manager.image(for: url)
+        #expect(await fixture.polled { fixture.isQuiet })
+        let small = ImageRequest(url: url, decodeSize: .contain(PixelSize(width: 40, height: 40)))
+        // The disk gets the new version after this.
+        let observation = manager.observe { event in
+            guard case .stored = event.kind else { return }
+            manager.load(small, on: InlineDispatcher()) { result in
+                if case .success(let response) = result { results.add(response.image) }
+            }
+            _ = EventLog<Int>.poll { results.all.count == 1 }
+        }
+        fixture.loader.answer(url, with: new)
+        _ = try await manager.image(for: ImageRequest(url: url, cachePolicy: .reload))
+        #expect(await fixture.polled { fixture.isQuiet })
+        #expect(results.all.map(\.naturalSize) == [Self.size])
+        #expect(try await manager.image(for: small).naturalSize.height == 200)
+        withExtendedLifetime(observation) {}
+    }
+
     @Test("What is known of changes is bounded, and work that is older than that counts as outdated")
     func versions() {
         let versions = ImageVersions(limit: 4)
@@ -131,6 +155,11 @@ struct ReplacedImageTests {
         let last = versions.mark()
         versions.changeAll()
         #expect(!versions.isCurrent(last, of: "b") && versions.isCurrent(versions.mark(), of: "b"))
+        // What is read while newer bytes are being stored is outdated from the start.
+        versions.change("c", to: fetched, isBeingStored: true)
+        let read = versions.mark(reading: "c")
+        versions.change("c", to: fetched)
+        #expect(!versions.isCurrent(read, of: "c") && versions.isCurrent(versions.mark(reading: "c"), of: "c"))
     }
 }
 

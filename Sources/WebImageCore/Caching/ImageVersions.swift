@@ -14,6 +14,8 @@ package final class ImageVersions: Sendable {
         let number: UInt64
         /// The mark of the bytes that have come with the change.
         let version: Mark?
+        /// Whether a cache may still have the bytes before those.
+        let isBeingStored: Bool
     }
 
     private struct State {
@@ -45,14 +47,28 @@ package final class ImageVersions: Sendable {
         self.limit = limit
     }
 
-    /// Called before bytes are read, or when they have arrived.
+    /// Called when bytes have arrived.
     package func mark() -> Mark { state.withLock { Mark(number: $0.serial.next()) } }
 
-    /// Takes note that an image is another one from now on, or none.
-    /// - Parameter version: The bytes that it is made of now, which stay current.
-    package func change(_ key: String, to version: Mark? = nil) {
+    /// Called before bytes are read from a cache. While newer ones are being stored there, they are never current.
+    package func mark(reading key: String) -> Mark {
         let hash = key.hashValue
-        state.withLock { $0.add(Change(number: $0.serial.next(), version: version), of: hash, limit: limit) }
+        return state.withLock { state in
+            let isOutdated = (state.changes[hash] ?? state.earlier[hash])?.isBeingStored == true
+            return Mark(number: isOutdated ? 0 : state.serial.next())
+        }
+    }
+
+    /// Takes note that an image is another one from now on, or none.
+    /// - Parameters:
+    ///   - version: The bytes that it is made of now, which stay current.
+    ///   - isBeingStored: Whether another call tells when a cache has these bytes, or none.
+    package func change(_ key: String, to version: Mark? = nil, isBeingStored: Bool = false) {
+        let hash = key.hashValue
+        state.withLock { state in
+            let change = Change(number: state.serial.next(), version: version, isBeingStored: isBeingStored)
+            state.add(change, of: hash, limit: limit)
+        }
     }
 
     /// Takes note that all images were removed.

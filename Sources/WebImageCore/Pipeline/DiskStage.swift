@@ -66,7 +66,7 @@ final class DiskStage: Sendable {
         // Also where nothing is read: the threads are not waiting for the disk.
         defer { watch.end() }
         guard let request = graph.request(of: id), hasRoom(for: id, again: { self.lookUp(id, $0) }) else { return }
-        let (start, mark) = (ContinuousClock.now, versions.mark())
+        let (start, mark) = (ContinuousClock.now, versions.mark(reading: request.sourceKey))
         let entry = dataCache?.entry(for: request.sourceKey)
         guard graph.withLock({ $0.endLookUp(id) }) else { return }
         guard let entry else {
@@ -130,7 +130,7 @@ final class DiskStage: Sendable {
     private func readNow(_ id: JobGraph.Fetch.ID, _ confirmation: Confirmation) {
         defer { watch.end() }
         guard hasRoom(for: id, again: { self.readConfirmed(id, confirmation, priority: $0) }) else { return }
-        let (start, mark) = (ContinuousClock.now, versions.mark())
+        let (start, mark) = (ContinuousClock.now, versions.mark(reading: confirmation.entry.key))
         var entry = dataCache?.entry(for: confirmation.entry.key)
         guard graph.withLock({ $0.endLookUp(id) }) else { return }
         // Another process may have removed or replaced it in the meantime.

@@ -55,7 +55,7 @@ final class RenditionStage: Sendable {
         defer { watch.end() }
         guard let job = graph.job(id) else { return }
         let start = ContinuousClock.now
-        let mark = versions.mark()
+        let mark = versions.mark(reading: job.key.fetch.url)
         guard let cache = renditions.cache, let entry = cache.entry(for: job.key.rendition), let info = entry.rendition
         else {
             graph.update { $0.endLookUp(id, rendition: nil) }

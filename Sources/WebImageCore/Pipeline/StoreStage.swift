@@ -183,7 +183,7 @@ extension StoreStage {
         let begin = { @Sendable [self] in
             guard versions.isCurrent(mark, of: key) else { return }
             if version.replacesCached {
-                versions.change(key, to: mark)
+                versions.change(key, to: mark, isBeingStored: true)
                 // Loads of other sizes may have found the version before since the bytes have arrived.
                 memoryCache.removeImages(source: key)
             }
@@ -202,7 +202,7 @@ extension StoreStage {
             var data = loaded.data
             if let serializer {
                 guard let image, let serialized = serializer.serialize(image, data, url) else {
-                    return removeOriginal(key)
+                    return removeOriginal(key, for: version)
                 }
                 data = serialized
             }
@@ -219,7 +219,6 @@ extension StoreStage {
         storeOrder.perform(entry.key) { [dataCache, versions] in
             guard versions.isCurrent(version.mark, of: entry.key) else { return }
             dataCache?.store(entry)
-            // A load may have read the version before until now.
             if version.replacesCached { versions.change(entry.key, to: version.mark) }
         }
         writer.schedule()
@@ -256,11 +255,16 @@ extension StoreStage {
         queue.submit(priority: .veryLow) { [renditions] in renditions.cache?.removeVariants(of: key) }
     }
 
-    private func removeOriginal(_ key: String) {
+    /// - Parameter version: The bytes that are not kept in its place.
+    private func removeOriginal(_ key: String, for version: Version? = nil) {
         let mark = versions.mark()
         queue.submit(priority: .veryLow) { [dataCache, storeOrder, versions] in
-            // What the app has stored in the meantime stays.
-            storeOrder.perform(key) { if versions.isCurrent(mark, of: key) { dataCache?.remove(key) } }
+            storeOrder.perform(key) {
+                // What the app has stored in the meantime stays.
+                guard versions.isCurrent(mark, of: key) else { return }
+                dataCache?.remove(key)
+                if let version, version.replacesCached { versions.change(key, to: version.mark) }
+            }
         }
     }
 
