@@ -172,22 +172,35 @@ struct GalleryPageTests {
         }
     }
 
+    /// Whether two screenshots differ in two rows at most. A frame of GTK 4.24 has a pixel more beside an image at times, and the
+    /// mark of the focus is higher.
+    private static func areAlike(_ first: Data, _ second: Data) -> Bool {
+        let length = first.count / 900
+        return first.withUnsafeBytes { first in
+            second.withUnsafeBytes { second in
+                (0..<900).map { $0 * length }
+                    .count { memcmp(first.baseAddress! + $0, second.baseAddress! + $0, length) != 0 }
+            }
+        } < 3
+    }
+
     @Test("Tab reaches each control of the window once, from either end, and opens no page")
     func tab() throws {
         let screen = try GalleryScreen(["--page", "buttons"], environment: Self.exactDrawing)
         #expect(screen.hasWindow("Buttons and icons") && screen.isDrawn, "\(screen.output)")
         // When Tab is pressed until the window looks as after the first time
         for key in ["Tab", "shift+Tab"] {
-            let start = try screen.settledPixels()
-            screen.press(key)
-            let first = try screen.settledPixels(after: start)
-            var seen = [first]
+            var seen = [try screen.settledPixels()]
             repeat {
                 screen.press(key)
                 seen.append(try screen.settledPixels(after: seen.last))
-            } while seen.last != first && seen.count < 20
+            } while seen.count < 20 && (seen.count < 3 || !Self.areAlike(seen[1], seen[seen.count - 1]))
             // Then each control had the focus once: five buttons of the headers, the open page, and six controls of the page
-            #expect(seen.count == 13 && Set(seen).count == 12, "\(seen.count) of \(Set(seen).count)")
+            let round = seen.dropFirst().dropLast()
+            let isEachOnce = round.indices.allSatisfy { index in
+                !round[(index + 1)...].contains { Self.areAlike($0, round[index]) }
+            }
+            #expect(round.count == 12 && isEachOnce, "\(round.count)")
         }
         #expect(screen.hasWindow("Buttons and icons"))
     }
