@@ -1,3 +1,4 @@
+internal import CWebImageDeflate
 internal import CWebImageGLib
 internal import CWebImagePixbuf
 internal import CWebImageShims
@@ -71,7 +72,7 @@ extension PixbufCoder: CancellableImageDecoding {
         else { throw options.badData("No loader of gdk-pixbuf reads this file") }
         let work = { @Sendable () throws(ImageError) -> WebImage in
             let session = try PixbufIncrementalDecoder(format, loader: loader, options, isIncremental: false)
-            try session.append(data)
+            try session.append(format == .svg && loader.isElsewhere ? Self.compressed(data) : data)
             return try session.finish(data)
         }
         if format == .svg, !loader.isElsewhere { try checkDrawing(data, options) }
@@ -85,6 +86,19 @@ extension PixbufCoder: CancellableImageDecoding {
         )
         // Giving up a loader of this process does not end it.
         return try wait.run(holding: reservation, until: { loader.isElsewhere && isCancelled() }, work)
+    }
+
+    /// A drawing as glycin recognises it, which looks for `<svg` or for compression: `<ns0:svg`, which Python writes, is neither.
+    private static func compressed(_ data: Data) -> Data {
+        guard !data.starts(with: [0x1F, 0x8B]), let compressor = libdeflate_alloc_compressor(1) else { return data }
+        defer { libdeflate_free_compressor(compressor) }
+        var file = Data(count: libdeflate_gzip_compress_bound(compressor, data.count))
+        let count = file.withUnsafeMutableBytes { file in
+            data.withUnsafeBytes {
+                libdeflate_gzip_compress(compressor, $0.baseAddress, $0.count, file.baseAddress, file.count)
+            }
+        }
+        return file.prefix(count)
     }
 
     private func checkDrawing(_ data: Data, _ options: DecodeOptions) throws(ImageError) {
