@@ -77,7 +77,7 @@ struct GalleryLeavingTests {
                 return equalCount == 5
             }
         )
-        // The first press starts it, the second one comes long before the first frame.
+        // The first press starts it, the second one comes before any frame.
         screen.click(x: button.x, y: button.y, times: 2)
         #expect(try !screen.eventuallyShows(seconds: 8) { colors($0) != before })
         screen.press("ctrl+q")

@@ -84,10 +84,10 @@ final class GalleryScreen {
 
     /// - Parameters:
     ///   - button: The number of the button: 1 is the left one, 5 turns the wheel down.
-    ///   - times: How often it is pressed.
+    ///   - times: How often it is pressed, at once.
     ///   - key: A key that is pressed at once afterwards.
     func click(x: Int, y: Int, button: Int = 1, times: Int = 1, key: String? = nil) {
-        let clicks = ["click", "--repeat", "\(times)", "--delay", "50", "\(button)"]
+        let clicks = ["click", "--repeat", "\(times)", "--delay", "1", "\(button)"]
         let press = key.map { ["key", Self.keyCodes[$0] ?? $0] } ?? []
         _ = run("xdotool", ["mousemove", "\(x)", "\(y)"] + clicks + press)
     }

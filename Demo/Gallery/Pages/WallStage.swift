@@ -46,19 +46,20 @@ final class WallStage {
     /// Whether all images in view are loaded or have failed. They are not while the wall is flung.
     var isAtRest: Bool { !isFlung && (isWallShown ? wall.isAtRest : true) }
 
-    /// Flings the wall and shows the result.
+    /// Flings the wall and shows the result, which is `nil` when the fling was stopped.
     /// - Parameter hasBaseline: Whether the same wall with empty cells is flung before.
-    /// - Returns: `nil` when it was stopped.
-    func fling(seconds: Double, hasBaseline: Bool) async -> FlingResult? {
-        guard !isFlung else { return nil }
-        let work = Task { await measure(seconds, hasBaseline: hasBaseline) }
+    @discardableResult
+    private func start(seconds: Double, hasBaseline: Bool) -> Task<FlingResult?, Never> {
+        let work = Task {
+            let result = await measure(seconds, hasBaseline: hasBaseline)
+            self.work = nil
+            updateButton()
+            if let result { show(result) }
+            return result
+        }
         self.work = work
         updateButton()
-        let result = await work.value
-        self.work = nil
-        updateButton()
-        if let result { show(result) }
-        return result
+        return work
     }
 
     private func measure(_ seconds: Double, hasBaseline: Bool) async -> FlingResult? {
@@ -148,7 +149,7 @@ final class WallStage {
 
     private func startOrStop() {
         guard !isFlung else { return stop() }
-        Task { await fling(seconds: Self.flingTime, hasBaseline: false) }
+        start(seconds: Self.flingTime, hasBaseline: false)
     }
 
     private func stop() {
@@ -166,7 +167,7 @@ final class WallStage {
 extension WallStage: Flingable {
     /// The wall with empty cells is flung first.
     func report(flinging seconds: Double) async -> String? {
-        await fling(seconds: seconds, hasBaseline: true)?.text
+        isFlung ? nil : await start(seconds: seconds, hasBaseline: true).value?.text
     }
 }
 
