@@ -346,23 +346,6 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(name: "CAllocationCounter", path: "Tests/AllocationCounter"),
-        .target(
-            name: "CPlainDecoders",
-            dependencies: ["CWebImageGtk4", "CWebImagePixbuf", "CWebImageJPEG", "CWebImagePNG", "CWebImageWebP"],
-            path: "Tests/PlainDecoders"
-        ),
-        .executableTarget(
-            name: "Benchmarks",
-            dependencies: [
-                "GtkWebImage", "GtkWebImageWidgets", "WebImageTesting", "TestSupport", "CAllocationCounter",
-                "CPlainDecoders",
-                "WidgetScenarios",
-                "CWebImageGtk4",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            path: "Tests/Benchmarks",
-            swiftSettings: strict
-        ),
     ],
     swiftLanguageModes: [.v6]
 )
@@ -407,6 +390,27 @@ package.targets += [
     clientApp("Swift6App", [], mode: .v6),
     clientApp("DeclarativeApp", ["SwiftCrossUIView", "AdwaitaView", "GtkBackend"], mode: .v5),
 ]
+
+// Tests/bench, so that the tests are built without it.
+if Context.environment["BENCHMARKS"] != nil {
+    package.targets += [
+        .target(
+            name: "CPlainDecoders",
+            dependencies: ["CWebImageGtk4", "CWebImagePixbuf", "CWebImageJPEG", "CWebImagePNG", "CWebImageWebP"],
+            path: "Tests/PlainDecoders"
+        ),
+        .executableTarget(
+            name: "Benchmarks",
+            dependencies: [
+                "GtkWebImage", "GtkWebImageWidgets", "WebImageTesting", "TestSupport", "CAllocationCounter",
+                "CPlainDecoders", "WidgetScenarios", "CWebImageGtk4",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/Benchmarks",
+            swiftSettings: strict
+        ),
+    ]
+}
 
 // Tests/fuzz, for there is no libFuzzer to link with otherwise.
 if Context.environment["FUZZING"] != nil {
