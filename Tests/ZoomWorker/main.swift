@@ -5,9 +5,11 @@ import WebImageCore
 import WebImageLinux
 
 // Zooms through a large image as a view does, and says how long regions take: the whole image at an eighth of its size, a tile at its
-// top, middle and bottom, and windows in many places. ZoomWorker FILE also prints the size of the image and the memory that it took.
+// top, middle and bottom, and windows in many places. ZoomWorker FILE [COUNT] also prints the size of the image and the memory that it
+// took. COUNT is that of the windows at each scale. Default: 8.
 
 let path = CommandLine.arguments[1]
+let windowCount = CommandLine.arguments.count > 2 ? Int(CommandLine.arguments[2]) ?? 8 : 8
 let manager = {
     var configuration = ImageManager.Configuration()
     configuration.diskCache = nil
@@ -40,7 +42,7 @@ func zoom() async throws(ImageError) -> PixelSize {
         }
     }
     for scale in [1, 0.5, 0.25] {
-        for index in 0..<8 {
+        for index in 0..<windowCount {
             let (width, height) = (Int(1280 / scale), Int(800 / scale))
             let x = index * 977 % max(size.width - width, 1)
             let y = index * 733 % max(size.height - height, 1)
