@@ -244,7 +244,7 @@ let package = Package(
                 "WebImageCore", "WebImageLinux", "WebImageTesting", "CWebImageGLib", "CWebImageLCMS",
             ],
             path: "Tests/Support",
-            swiftSettings: strict
+            swiftSettings: library
         ),
         .target(name: "TestTraits", dependencies: ["WebImageCore"], path: "Tests/Traits", swiftSettings: strict),
         .testTarget(
