@@ -95,7 +95,7 @@ struct PriorityQueueTests {
         #expect(drain(&queue) == "abc")
     }
 
-    @Test("A number means one element for ever, also after all were removed")
+    @Test("A number never means a second element, also after all were removed")
     func numbers() {
         var (queue, numbers) = queue([("a", .normal), ("b", .high)])
         for number in numbers { _ = queue.remove(number) }

@@ -6,7 +6,7 @@ import WebImageLinux
 
 // Zooms through a large image as a view does, and says how long regions take: the whole image at an eighth of its size, a tile at its
 // top, middle and bottom, and windows in many places. ZoomWorker FILE [COUNT] also prints the size of the image and the memory that it
-// took. COUNT is that of the windows at each scale. Default: 8.
+// took, with COUNT windows at each scale (default: 8).
 
 let path = CommandLine.arguments[1]
 let windowCount = CommandLine.arguments.count > 2 ? Int(CommandLine.arguments[2]) ?? 8 : 8

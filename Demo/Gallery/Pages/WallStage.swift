@@ -46,8 +46,9 @@ final class WallStage {
     /// Whether all images in view are loaded or have failed. They are not while the wall is flung.
     var isAtRest: Bool { !isFlung && (isWallShown ? wall.isAtRest : true) }
 
-    /// Flings the wall and shows the result, which is `nil` when the fling was stopped.
+    /// Flings the wall and shows the result.
     /// - Parameter hasBaseline: Whether the same wall with empty cells is flung before.
+    /// - Returns: The task of the fling, whose value is `nil` when the fling was stopped.
     @discardableResult
     private func start(seconds: Double, hasBaseline: Bool) -> Task<FlingResult?, Never> {
         let work = Task {

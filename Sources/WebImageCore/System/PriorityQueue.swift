@@ -28,7 +28,7 @@ package struct PriorityQueue<Element> {
 
     package var count: Int { entries.count }
 
-    /// How many numbers the lists have, those included that are skipped.
+    /// The length of all lists, stale numbers included.
     var listedCount: Int { lists.reduce(0) { $0 + $1.count } }
 
     /// All elements, in no order.

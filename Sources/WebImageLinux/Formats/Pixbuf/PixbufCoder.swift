@@ -88,7 +88,8 @@ extension PixbufCoder: CancellableImageDecoding {
         return try wait.run(holding: reservation, until: { loader.isElsewhere && isCancelled() }, work)
     }
 
-    /// A drawing as glycin recognises it, which looks for `<svg` or for compression: `<ns0:svg`, which Python writes, is neither.
+    /// A compressed drawing, which glycin recognises by its first bytes. One that is not compressed has to begin with `<svg`, and
+    /// ElementTree of Python writes `<ns0:svg`.
     private static func compressed(_ data: Data) -> Data {
         guard !data.starts(with: [0x1F, 0x8B]), let compressor = libdeflate_alloc_compressor(1) else { return data }
         defer { libdeflate_free_compressor(compressor) }
