@@ -34,16 +34,20 @@ extension TestImage {
     }
 
     private static func adler(_ data: Data) -> UInt32 {
-        let (low, high) = data.reduce((UInt32(1), UInt32(0))) { sums, byte in
-            let low = (sums.0 + UInt32(byte)) % 65521
-            return (low, (sums.1 + low) % 65521)
+        var (low, high): (UInt32, UInt32) = (1, 0)
+        for byte in data {
+            low = (low + UInt32(byte)) % 65521
+            high = (high + low) % 65521
         }
         return high << 16 | low
     }
 
     private static func crc(_ data: Data) -> UInt32 {
-        ~data.reduce(UInt32.max) { crc, byte in
-            (0..<8).reduce(crc ^ UInt32(byte)) { crc, _ in crc & 1 == 1 ? crc >> 1 ^ 0xEDB8_8320 : crc >> 1 }
+        var crc = UInt32.max
+        for byte in data {
+            crc ^= UInt32(byte)
+            for _ in 0..<8 { crc = crc & 1 == 1 ? crc >> 1 ^ 0xEDB8_8320 : crc >> 1 }
         }
+        return ~crc
     }
 }

@@ -50,7 +50,7 @@ struct ExampleTests {
     }
 
     private func expectImage(on screen: GalleryScreen) throws {
-        let isThere = EventLog<Int>.poll {
+        let isThere = EventLog<Int>.poll(pause: 50_000) {
             (try? screen.photograph().colors()[Self.color, default: 0]) ?? 0 > 1000
         }
         #expect(isThere, "\(screen.output)")

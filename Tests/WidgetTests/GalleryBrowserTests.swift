@@ -37,7 +37,7 @@ struct GalleryBrowserTests {
         try open(on: broadway) { gallery in
             for (width, height) in [(1280, 800), (900, 640), (1500, 1000)] {
                 broadway.resize(width: width, height: height)
-                let isFilled = EventLog<Int>.poll {
+                let isFilled = EventLog<Int>.poll(pause: 50_000) {
                     broadway.windows == [PixelRect(x: 0, y: 0, width: width, height: height)]
                 }
                 #expect(isFilled, "\(broadway.windows) on a page of \(width)x\(height); \(gallery.output)")
@@ -55,7 +55,7 @@ struct GalleryBrowserTests {
         try open(["--size", "700x500", "--url-list", list.path()], on: broadway) { gallery in
             // An image is requested once its widget has been laid out in the window. How many frames it takes until
             // then depends on the load of the machine.
-            let isShown = EventLog<Int>.poll {
+            let isShown = EventLog<Int>.poll(pause: 50_000) {
                 broadway.windows.contains { $0.size.width >= 700 } && !server.requests.isEmpty
             }
             #expect(isShown, "\(gallery.output)")
@@ -100,7 +100,7 @@ struct GalleryBrowserTests {
         )
         // Then each image is visible
         var missing = colors
-        let isThere = EventLog<Int>.poll {
+        let isThere = EventLog<Int>.poll(pause: 50_000) {
             let counts = (try? screen.photograph().colors()) ?? [:]
             missing = colors.filter { counts[$0, default: 0] < 2000 }
             return missing.isEmpty

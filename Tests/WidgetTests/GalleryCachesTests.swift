@@ -46,7 +46,9 @@ struct GalleryCachesTests {
 
     /// Whether the wall has or soon has asked so often for each image.
     private func isRequested(_ count: Int, of server: LocalImageServer) -> Bool {
-        EventLog<Int>.poll { Self.colors.allSatisfy { server.requestCount(path: Self.path($0)) == count } }
+        EventLog<Int>.poll(pause: 50_000) {
+            Self.colors.allSatisfy { server.requestCount(path: Self.path($0)) == count }
+        }
     }
 
     @Test("It shows at once that the caches are cleared, and then the images come from the network again")

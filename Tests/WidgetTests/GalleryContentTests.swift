@@ -41,9 +41,9 @@ struct GalleryContentTests {
         func count(_ tolerance: Int) -> Int {
             (try? screen.photograph().count(of: image, size: size, tolerance: tolerance)) ?? 0
         }
-        #expect(EventLog<Int>.poll { count(40) == 1 }, "\(screen.output)")
-        #expect(EventLog<Int>.poll { count(13) == 2 })
-        #expect(EventLog<Int>.poll { count(40) < 2 })
+        #expect(EventLog<Int>.poll(pause: 50_000) { count(40) == 1 }, "\(screen.output)")
+        #expect(EventLog<Int>.poll(pause: 50_000) { count(13) == 2 })
+        #expect(EventLog<Int>.poll(pause: 50_000) { count(40) < 2 })
     }
 
     @Test("The button below a failed image tries again, and takes the reason away when the image is there")
@@ -57,14 +57,14 @@ struct GalleryContentTests {
         func hasImage() -> Bool {
             (try? screen.photograph().colors(x: 300..<460, y: 120..<230).count) ?? 0 > 1000
         }
-        #expect(EventLog<Int>.poll { hasReason() })
+        #expect(EventLog<Int>.poll(pause: 50_000) { hasReason() })
         #expect(!hasImage())
-        let isThere = EventLog<Int>.poll {
+        let isThere = EventLog<Int>.poll(pause: 50_000) {
             screen.click(x: 320, y: 358)
             return hasImage()
         }
         #expect(isThere, "\(screen.output)")
-        #expect(EventLog<Int>.poll { !hasReason() })
+        #expect(EventLog<Int>.poll(pause: 50_000) { !hasReason() })
     }
 
     @Test("A file of the disk is shown when its path is typed")
@@ -75,7 +75,7 @@ struct GalleryContentTests {
         let screen = try GalleryScreen(["--page", "links", "--size", "1000x720"])
         #expect(screen.hasWindow("Try a URL") && screen.isDrawn, "\(screen.output)")
         screen.click(x: 600, y: 113)
-        let isShown = EventLog<Int>.poll {
+        let isShown = EventLog<Int>.poll(pause: 50_000) {
             screen.press("ctrl+a")
             screen.type(file.path())
             screen.press("Return")
@@ -92,12 +92,15 @@ struct GalleryContentTests {
         let y = 155..<255
         for x in [272..<404, 455..<550, 600..<732, 764..<896] {
             var first: [UInt32: Int] = [:]
-            let isThere = EventLog<Int>.poll {
+            let isThere = EventLog<Int>.poll(pause: 50_000) {
                 first = (try? screen.photograph().colors(x: x, y: y)) ?? [:]
                 return first.count > 20
             }
             #expect(isThere, "\(x) \(screen.output)")
-            #expect(EventLog<Int>.poll { (try? screen.photograph().colors(x: x, y: y)) != first }, "\(x)")
+            #expect(
+                EventLog<Int>.poll(pause: 50_000) { (try? screen.photograph().colors(x: x, y: y)) != first },
+                "\(x)"
+            )
         }
     }
 }

@@ -116,16 +116,16 @@ struct GalleryFlingTests {
             guard let photo = try? screen.photograph() else { return false }
             return halves.allSatisfy { photo.colors(x: $0, y: 160..<500).count > 2000 }
         }
-        #expect(EventLog<Int>.poll { isFull() })
+        #expect(EventLog<Int>.poll(pause: 50_000) { isFull() })
         for half in halves {
             let before: [UInt32: Int] = try screen.photograph().colors(x: half, y: 160..<500)
             if half == halves[0] { screen.click(x: 625, y: 692) }
             // One side takes its turn after the other.
-            let hasMoved = EventLog<Int>.poll {
+            let hasMoved = EventLog<Int>.poll(pause: 50_000) {
                 (try? screen.photograph().colors(x: half, y: 160..<500)) != before
             }
             #expect(hasMoved)
         }
-        #expect(EventLog<Int>.poll { isFull() })
+        #expect(EventLog<Int>.poll(pause: 50_000) { isFull() })
     }
 }

@@ -50,7 +50,7 @@ struct GalleryLargeViewTests {
 
     /// Whether a colour fills so many pixels, now or soon.
     private func shows(_ color: UInt32, pixels: Int = 250_000, on screen: GalleryScreen) -> Bool {
-        EventLog<Int>.poll { (try? screen.photograph().colors()[color]) ?? 0 > pixels }
+        EventLog<Int>.poll(pause: 50_000) { (try? screen.photograph().colors()[color]) ?? 0 > pixels }
     }
 
     @Test("A click on an image opens it in large, with its thumbnail in its place until it has loaded")
@@ -70,7 +70,7 @@ struct GalleryLargeViewTests {
     func failure() throws {
         let server = try server(hasLarge: false)
         let screen = try screen(server, count: 3)
-        #expect(EventLog<Int>.poll { server.requestCount(path: Self.largePath(0)) >= 1 })
+        #expect(EventLog<Int>.poll(pause: 50_000) { server.requestCount(path: Self.largePath(0)) >= 1 })
         // The thumbnail goes when the reason of the failure is shown in its place.
         let hasReason = try screen.eventuallyShows { photo in
             let colors: [UInt32: Int] = photo.colors(x: 270..<990, y: 100..<700)
@@ -89,11 +89,11 @@ struct GalleryLargeViewTests {
         let server = try server()
         let screen = try screen(server, count: 3)
         #expect(shows(Self.largeColor(0), on: screen))
-        #expect(EventLog<Int>.poll { server.requestCount(path: Self.largePath(1)) == 1 })
+        #expect(EventLog<Int>.poll(pause: 50_000) { server.requestCount(path: Self.largePath(1)) == 1 })
         #expect(server.requestCount(path: Self.largePath(2)) == 0)
         screen.press("Right")
         #expect(screen.hasWindow(Self.title(1)) && shows(Self.largeColor(1), on: screen))
-        #expect(EventLog<Int>.poll { server.requestCount(path: Self.largePath(2)) == 1 })
+        #expect(EventLog<Int>.poll(pause: 50_000) { server.requestCount(path: Self.largePath(2)) == 1 })
         for _ in 0..<3 { screen.press("Right") }
         #expect(screen.hasWindow(Self.title(2)) && shows(Self.largeColor(2), on: screen))
         screen.press("Left")
@@ -134,7 +134,7 @@ struct GalleryLargeViewTests {
         let screen = try screen(server, count: 24)
         // When one goes past all of them
         for number in 1...21 {
-            #expect(EventLog<Int>.poll { server.requestCount(path: Self.largePath(number - 1)) == 1 })
+            #expect(EventLog<Int>.poll(pause: 50_000) { server.requestCount(path: Self.largePath(number - 1)) == 1 })
             screen.press("Right")
             #expect(screen.hasWindow(Self.title(number)))
         }

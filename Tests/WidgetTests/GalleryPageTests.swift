@@ -35,7 +35,7 @@ struct GalleryPageTests {
             (.xvfb, wide, []), (.broadway, "360x640", ["--dark"]),
         ]
         for (display, size, extra) in runs {
-            let file = folder.appending(path: "\(size).png")
+            let file = folder.appending(path: "\(size).tiff")
             let trace = folder.appending(path: "\(size).trace")
             let arguments =
                 ["--page", name, "--size", size, "--screenshot", file.path(), "--trace", trace.path()] + extra
@@ -43,7 +43,7 @@ struct GalleryPageTests {
             let result = try display.runGallery(arguments + cache)
             #expect(result.exitCode == 0, "\(result.output)")
             #expect(result.output.warnings.isEmpty, "\(result.output)")
-            let picture = try PNGCoder().decode(Data(contentsOf: file), options: DecodeOptions())
+            let picture = try WebImage(contentsOf: file)
             // No content is wider than the window.
             #expect(display == .xvfb || picture.pixelSize == PixelSize(width: 360, height: 640))
             // Images have thousands of colours, text on a solid background a few hundred.
@@ -143,7 +143,7 @@ struct GalleryPageTests {
         #expect(screen.hasWindow("Zoom"))
         screen.press("ctrl+question")
         // GTK 4.18 loses keys that are pressed while the window opens or closes.
-        let hasQuit = EventLog<Int>.poll {
+        let hasQuit = EventLog<Int>.poll(pause: 50_000) {
             screen.press("Escape")
             screen.press("ctrl+q")
             return !screen.hasAnyWindow
@@ -227,17 +227,19 @@ struct GalleryPageTests {
     func mouse() throws {
         let screen = try GalleryScreen(["--page", "wall"])
         #expect(screen.hasWindow("Wall") && screen.isDrawn, "\(screen.output)")
-        let isFull = EventLog<Int>.poll { (try? screen.photograph().colors().count) ?? 0 > 5000 }
+        let isFull = EventLog<Int>.poll(pause: 50_000) { (try? screen.photograph().colors().count) ?? 0 > 5000 }
         #expect(isFull)
         let top = try screen.photograph().colors(x: 260..<960, y: 200..<640)
         for _ in 0..<8 { screen.click(x: 600, y: 450, button: 5) }
-        #expect(EventLog<Int>.poll { (try? screen.photograph().colors(x: 260..<960, y: 200..<640)) != top })
+        #expect(
+            EventLog<Int>.poll(pause: 50_000) { (try? screen.photograph().colors(x: 260..<960, y: 200..<640)) != top }
+        )
         screen.click(x: 600, y: 450)
         // The counters of the wall are gone below a large image.
         let (x, y) = (270..<440, 678..<702)
-        #expect(EventLog<Int>.poll { (try? screen.photograph().colors(x: x, y: y).count) ?? 99 < 5 })
+        #expect(EventLog<Int>.poll(pause: 50_000) { (try? screen.photograph().colors(x: x, y: y).count) ?? 99 < 5 })
         screen.press("Escape")
-        #expect(EventLog<Int>.poll { (try? screen.photograph().colors(x: x, y: y).count) ?? 0 > 10 })
+        #expect(EventLog<Int>.poll(pause: 50_000) { (try? screen.photograph().colors(x: x, y: y).count) ?? 0 > 10 })
     }
 
     @Test("The wheel zooms into a map of 50 megapixels below the pointer, a drag moves it, and 0 shows all of it again")
@@ -249,13 +251,13 @@ struct GalleryPageTests {
         #expect(screen.hasWindow("Zoom") && screen.isDrawn, "\(screen.output)")
         let (x, y) = (320..<940, 300..<680)
         // It is drawn first.
-        let isThere = EventLog<Int>.poll {
+        let isThere = EventLog<Int>.poll(pause: 50_000) {
             (try? screen.photograph().colors(x: x, y: y).count) ?? 0 > 2000
         }
         #expect(isThere)
         let whole: [UInt32: Int] = try screen.photograph().colors(x: x, y: y)
         func hasChanged(from old: [UInt32: Int]) -> Bool {
-            EventLog<Int>.poll { (try? screen.photograph().colors(x: x, y: y)) != old }
+            EventLog<Int>.poll(pause: 50_000) { (try? screen.photograph().colors(x: x, y: y)) != old }
         }
         for _ in 0..<10 { screen.click(x: 600, y: 450, button: 4) }
         #expect(hasChanged(from: whole))
@@ -263,7 +265,7 @@ struct GalleryPageTests {
         screen.drag(from: (700, 500), to: (500, 400))
         #expect(hasChanged(from: near))
         screen.press("0")
-        #expect(EventLog<Int>.poll { (try? screen.photograph().colors(x: x, y: y)) == whole })
+        #expect(EventLog<Int>.poll(pause: 50_000) { (try? screen.photograph().colors(x: x, y: y)) == whole })
     }
 
     @Test("What has been prefetched is shown when it is wanted")
@@ -276,7 +278,7 @@ struct GalleryPageTests {
         // When one clicks on "To memory and disk", then nothing is shown until one clicks on "Show some of them"
         screen.click(x: 361, y: 131)
         #expect(try screen.photograph().count(of: image, size: size) == 0)
-        let isShown = EventLog<Int>.poll {
+        let isShown = EventLog<Int>.poll(pause: 50_000) {
             screen.click(x: 752, y: 131)
             return (try? screen.photograph().count(of: image, size: size)) == 1
         }
@@ -288,9 +290,9 @@ struct GalleryPageTests {
         let screen = try GalleryScreen(["--page", "failures"])
         #expect(screen.hasWindow("Errors and retry") && screen.isDrawn, "\(screen.output)")
         let (x, y) = (330..<500, 120..<225)
-        #expect(EventLog<Int>.poll { (try? screen.photograph().colors(x: x, y: y).count) ?? 0 > 1 })
+        #expect(EventLog<Int>.poll(pause: 50_000) { (try? screen.photograph().colors(x: x, y: y).count) ?? 0 > 1 })
         #expect(try screen.photograph().colors(x: x, y: y).count < 200)
-        let isThere = EventLog<Int>.poll {
+        let isThere = EventLog<Int>.poll(pause: 50_000) {
             screen.click(x: 413, y: 173)
             return (try? screen.photograph().colors(x: x, y: y).count) ?? 0 > 1000
         }

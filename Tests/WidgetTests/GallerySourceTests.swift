@@ -67,6 +67,6 @@ struct GallerySourceTests {
         #expect(entry() == old)
         screen.click(x: 972, y: 75)
         paste()
-        #expect(EventLog<Int>.poll { entry() != old })
+        #expect(EventLog<Int>.poll(pause: 50_000) { entry() != old })
     }
 }

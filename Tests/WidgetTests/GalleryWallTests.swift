@@ -69,11 +69,11 @@ struct GalleryWallTests {
         try (0..<20).map { server.url("/\($0).png").absoluteString }.joined(separator: "\n")
             .write(to: list, atomically: true, encoding: .utf8)
         let screen = try GalleryScreen(["--url-list", list.path()])
-        let hasFailed = EventLog<Int>.poll { server.requestCount(path: "/0.png") > 1 }
+        let hasFailed = EventLog<Int>.poll(pause: 50_000) { server.requestCount(path: "/0.png") > 1 }
         #expect(hasFailed, "\(screen.output)")
         #expect(try screen.photograph().colors()[0x12A45C] == nil)
         isWell.withLock { $0 = true }
-        let isShown = EventLog<Int>.poll {
+        let isShown = EventLog<Int>.poll(pause: 50_000) {
             (try? screen.photograph().colors()[0x12A45C]) ?? 0 > 12 * 160 * 110
         }
         #expect(isShown, "\(screen.output)")
@@ -99,7 +99,7 @@ struct GalleryWallTests {
         for name in ["dusk-mountains.jpg", "sea-waves.jpg", "coffee.jpg", "lighthouse.jpg", "raccoon.jpg"] {
             let options = DecodeOptions(size: .cover(size))
             let image = try CoderRegistry.builtIn.decode(ShippedImage.data(name), options: options)
-            let isShown = EventLog<Int>.poll {
+            let isShown = EventLog<Int>.poll(pause: 50_000) {
                 (try? screen.photograph().count(of: image, size: size)) == 1
             }
             #expect(isShown, "\(name)")

@@ -168,7 +168,8 @@ struct TiledImageTests {
         }
         var file = large.data
         if name.hasSuffix("webp") {
-            let options = EncodeOptions()
+            var options = EncodeOptions()
+            options.webP.effort = 2
             file = try WebImage(data: file).data(as: .webp, options: options)
         }
         try file.write(to: URL(filePath: path))

@@ -31,7 +31,7 @@ enum Screenshot {
         return gtk_snapshot_free_to_node(snapshot)
     }
 
-    /// Saves the content of a mapped window as PNG.
+    /// Saves the content of a mapped window as PNG, or as TIFF, which takes less time, where the file is named so.
     @MainActor
     static func save(_ window: UnsafeMutablePointer<GtkWidget>, to file: String) throws {
         guard let node = draw(window) else {
@@ -43,7 +43,8 @@ enum Screenshot {
             throw Failure(description: "The renderer returned no image of the window.")
         }
         defer { g_object_unref(UnsafeMutableRawPointer(texture)) }
-        guard gdk_texture_save_to_png(texture, file) != 0 else {
+        let save = file.hasSuffix(".tiff") ? gdk_texture_save_to_tiff : gdk_texture_save_to_png
+        guard save(texture, file) != 0 else {
             throw Failure(description: "The screenshot cannot be written to \(file). Choose a writable path.")
         }
     }

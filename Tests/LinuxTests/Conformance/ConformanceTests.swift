@@ -145,31 +145,3 @@ extension WebImage {
         return try (0..<animation.frameCount).map { try decoder.frame(at: $0) }
     }
 }
-
-extension PixelBuffer {
-    /// The difference of the premultiplied bytes from those of another image.
-    /// - Parameter straight: The other pixels as red, green, blue and straight alpha.
-    fileprivate func difference(fromStraight straight: Data) -> (mean: Double, largest: Int) {
-        guard straight.count == size.pixelCount * 4 else { return (256, 256) }
-        let other = straight.withUnsafeBytes { bytes in
-            let rows = PixelRows(start: bytes.baseAddress!, size: size, bytesPerRow: size.width * 4, layout: .rgba)
-            return PixelBuffer(rows, orientation: .up)!
-        }
-        let (mine, theirs) = (rgba, other.rgba)
-        let differences = zip(mine, theirs).map { abs(Int($0) - Int($1)) }
-        return (Double(differences.reduce(0, +)) / Double(differences.count), differences.max() ?? 0)
-    }
-
-    fileprivate func difference(from other: PixelBuffer) -> Double {
-        let differences = zip(rgba, other.rgba).map { abs(Int($0) - Int($1)) }
-        return Double(differences.reduce(0, +)) / Double(max(differences.count, 1))
-    }
-
-    /// The pixels as four premultiplied bytes each.
-    private var rgba: [UInt8] {
-        withUnsafeBytes { bytes in
-            guard !hasAlpha else { return Array(bytes) }
-            return stride(from: 0, to: bytes.count, by: 3).flatMap { [bytes[$0], bytes[$0 + 1], bytes[$0 + 2], 255] }
-        }
-    }
-}

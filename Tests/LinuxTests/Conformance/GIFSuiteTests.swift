@@ -80,13 +80,3 @@ enum InstalledImages {
 
     static func data(_ name: String) throws -> Data { try Data(contentsOf: URL(filePath: "\(folder)/\(name)")) }
 }
-
-extension PixelBuffer {
-    /// The pixels as red, green, blue and straight alpha.
-    var straightAlpha: [UInt8] {
-        if hasAlpha { return withStraightAlpha { Array($0) } ?? [] }
-        return withUnsafeBytes { bytes in
-            stride(from: 0, to: bytes.count, by: 3).flatMap { [bytes[$0], bytes[$0 + 1], bytes[$0 + 2], 255] }
-        }
-    }
-}

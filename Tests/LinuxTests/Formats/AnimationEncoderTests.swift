@@ -101,17 +101,20 @@ struct AnimationEncoderTests {
             from PIL import Image, ImageSequence
             image = Image.open(sys.argv[1])
             print(image.info.get("loop", ""))
+            pixels = open(sys.argv[1] + ".pixels", "wb")
             for frame in ImageSequence.Iterator(image):
-                print(round(frame.info["duration"]), frame.convert("RGBA").tobytes().hex())
+                print(round(frame.info["duration"]))
+                pixels.write(frame.convert("RGBA").tobytes())
             """
         let result = try ChildProcess.run("/usr/bin/python3", ["-c", script, file])
         try #require(result.exitCode == 0, "\(result.output)")
         let lines = result.output.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
-        let frames = lines.dropFirst().map { line in
-            let hex = Array(line.split(separator: " ")[1])
-            return stride(from: 0, to: hex.count, by: 8).map { UInt32(String(hex[$0..<$0 + 8]), radix: 16)! }
+        let durations = lines.dropFirst().map { Int($0)! }
+        let pixels = try Data(contentsOf: URL(filePath: file + ".pixels")).withUnsafeBytes {
+            $0.bindMemory(to: UInt32.self).map(\.bigEndian)
         }
-        let durations = lines.dropFirst().map { Int($0.split(separator: " ")[0])! }
+        let count = pixels.count / durations.count
+        let frames = durations.indices.map { Array(pixels[$0 * count..<($0 + 1) * count]) }
         return (durations, Int(lines.first ?? ""), frames)
     }
 

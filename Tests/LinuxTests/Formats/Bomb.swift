@@ -109,13 +109,17 @@ struct Bomb: Sendable, CustomTestStringConvertible {
         let rows = storedRows(side: side)
         let halves = [Array(rows.prefix(rows.count / 2)), Array(rows.dropFirst(rows.count / 2))]
         let header = number(side) + number(side) + [8, 6, 0, 0, 0]
-        let control = number(0) + number(side) + number(side) + number(0) + number(0) + [0, 10, 0, 100, 0, 0]
-        let pixel = number(1) + number(1) + number(1) + number(0) + number(0) + [0, 10, 0, 100, 0, 0]
-        return png(
-            [("IHDR", header)] + (isAnimated ? [("acTL", number(2) + number(0)), ("fcTL", control)] : [])
-                + halves.map { ("IDAT", $0) }
-                + (isAnimated ? [("fcTL", pixel), ("fdAT", number(2) + zeros(5))] : []) + [("IEND", [])]
-        )
+        var chunks = [("IHDR", header)]
+        if isAnimated {
+            let control = number(0) + number(side) + number(side) + number(0) + number(0) + [0, 10, 0, 100, 0, 0]
+            chunks += [("acTL", number(2) + number(0)), ("fcTL", control)]
+        }
+        chunks += halves.map { ("IDAT", $0) }
+        if isAnimated {
+            let control = number(1) + number(1) + number(1) + number(0) + number(0) + [0, 10, 0, 100, 0, 0]
+            chunks += [("fcTL", control), ("fdAT", number(2) + zeros(5))]
+        }
+        return png(chunks + [("IEND", [])])
     }
 
     /// A file with much behind its pixel.

@@ -68,23 +68,6 @@ struct RegionTests {
         }
     }
 
-    /// The largest difference of a channel between a part and the same place of a whole image.
-    private func largestDifference(_ part: WebImage, _ whole: WebImage, at rect: PixelRect) -> Int {
-        let (format, other) = (part.pixels.format, whole.pixels)
-        guard part.pixelSize == rect.size, format == other.format else { return 256 }
-        let count = rect.size.width * format.bytesPerPixel
-        return part.pixels.withUnsafeBytes { part in
-            other.withUnsafeBytes { whole in
-                (0..<rect.size.height).reduce(0) { largest, row in
-                    let start = (rect.y + row) * other.bytesPerRow + rect.x * format.bytesPerPixel
-                    return (0..<count).reduce(largest) {
-                        max($0, abs(Int(part[row * count + $1]) - Int(whole[start + $1])))
-                    }
-                }
-            }
-        }
-    }
-
     @Test("Tiles that are put together are exactly the whole image", arguments: files)
     func exactTiles(file: File) throws {
         let data = try file.data()
@@ -92,10 +75,10 @@ struct RegionTests {
         let whole = try CoderRegistry.builtIn.decode(data)
         for rect in tiles(whole.pixelSize, side: 101) {
             let tile = try region(rect, of: data)
-            #expect(largestDifference(tile, whole, at: rect) == 0, "\(rect)")
+            #expect(tile.largestDifference(from: whole, at: rect) == 0, "\(rect)")
         }
         let middle = PixelRect(x: whole.pixelSize.width / 2, y: whole.pixelSize.height / 2, width: 1, height: 1)
-        #expect(largestDifference(try region(middle, of: data), whole, at: middle) == 0)
+        #expect(try region(middle, of: data).largestDifference(from: whole, at: middle) == 0)
     }
 
     @Test("Reduced tiles that are put together are the whole image in that size", arguments: files, [2, 4, 8])
@@ -108,7 +91,7 @@ struct RegionTests {
         for rect in tiles(size, side: 37)
         where rect.x + rect.size.width < size.width && rect.y + rect.size.height < size.height {
             let tile = try region(rect, by: reduction, of: data)
-            #expect(largestDifference(tile, whole, at: rect) <= 1, "\(rect)")
+            #expect(tile.largestDifference(from: whole, at: rect) <= 1, "\(rect)")
         }
         // Noise has no small version that another scaler would make, too.
         guard reduction <= 4, !file.isNoise else { return }

@@ -9,7 +9,7 @@ import WebImageTesting
 struct TransparencyTests {
     private static let size = 4
 
-    private static func number(_ value: Int) -> [UInt8] { (0..<4).map { UInt8(value >> (24 - 8 * $0) & 255) } }
+    private static func number(_ value: Int) -> [UInt8] { withUnsafeBytes(of: UInt32(value).bigEndian) { Array($0) } }
 
     private static func control(_ sequence: Int) -> (name: String, contents: [UInt8]) {
         ("fcTL", number(sequence) + number(size) + number(size) + number(0) + number(0) + [0, 1, 0, 10, 0, 1])

@@ -52,7 +52,7 @@ struct WholePNGTests {
             return chunks + [("IEND", [])]
         }
 
-        private func number(_ value: Int) -> [UInt8] { (0..<4).map { UInt8(value >> (24 - 8 * $0) & 255) } }
+        private func number(_ value: Int) -> [UInt8] { withUnsafeBytes(of: UInt32(value).bigEndian) { Array($0) } }
 
         private func compressed(_ bytes: [UInt8], level: Int32) -> [UInt8] {
             let compressor = libdeflate_alloc_compressor(level)
