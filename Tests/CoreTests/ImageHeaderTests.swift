@@ -165,22 +165,4 @@ struct ImageHeaderTests {
             }
         }
     }
-
-    @Test("A JPEG is complete only with its own end marker, not with that of an embedded preview")
-    func completeJPEG() {
-        let file = TestImage.solid(0x336699, size: PixelSize(width: 64, height: 64), format: .jpeg)
-        func isComplete(_ data: Data) -> Bool { data.withUnsafeBytes { JPEGHeader.isComplete(ByteReader($0)) } }
-        #expect(isComplete(file))
-        #expect(isComplete(file + Data([0, 1, 2, 3])))
-        for length in stride(from: 0, to: file.count - 1, by: 7) { #expect(!isComplete(file.prefix(length))) }
-
-        // The application segment contains a whole JPEG, as EXIF previews do.
-        var nested = Data([0xFF, 0xD8, 0xFF, 0xE1])
-        let length = UInt16(file.count + 2)
-        nested.append(contentsOf: [UInt8(length >> 8), UInt8(length & 255)])
-        nested.append(file)
-        nested.append(file.dropFirst(2))
-        #expect(isComplete(nested))
-        #expect(!isComplete(nested.dropLast(2)))
-    }
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <jpeglib.h>
+#include <jerror.h>
 
 // libjpeg reports an error by calling a function that must not return. That function leaves with longjmp, which must never cross a
 // Swift frame, so each function here that calls libjpeg sets its own jump target.
@@ -29,6 +30,9 @@ struct gwi_jpeg {
     gwi_jpeg_convert convert;
     const void *conversion;
     bool has_whole_file;
+    // Whether libjpeg has read beyond the end of the whole file, and whether pixels needed what it found there.
+    bool has_run_out;
+    bool lacks_bytes;
     bool has_header;
     bool has_started;
     // After an error nothing but freeing may be called (libjpeg.txt, "Error handling").
@@ -44,8 +48,11 @@ static void fail(j_common_ptr reader) {
 }
 
 static void count_warning(j_common_ptr reader, int level) {
+    gwi_jpeg *jpeg = reader->client_data;
+    if (level >= 0) return;
     // Damaged data shows as a smudge, as it does in browsers.
-    if (level < 0) reader->err->num_warnings++;
+    reader->err->num_warnings++;
+    if (jpeg->has_run_out && reader->err->msg_code == JWRN_HIT_MARKER) jpeg->lacks_bytes = true;
 }
 
 // A malicious file can hold hundreds of scans over millions of pixels, each of which takes the time of a whole image.
@@ -65,7 +72,7 @@ static boolean fill_buffer(j_decompress_ptr reader) {
     gwi_jpeg *jpeg = reader->client_data;
     // libjpeg returns early everywhere and is called again when more bytes are there ("suspension" in libjpeg.txt).
     if (!jpeg->has_whole_file) return FALSE;
-    reader->err->num_warnings++;
+    jpeg->has_run_out = true;
     reader->src->next_input_byte = end;
     reader->src->bytes_in_buffer = sizeof end;
     return TRUE;
@@ -220,6 +227,21 @@ static void convert_line(gwi_jpeg *jpeg, uint8_t *target) {
     }
 }
 
+// Whether the whole file ends before its pixels do, of which libjpeg makes grey ones, or coarse ones where a scan is missing.
+static bool is_cut(const gwi_jpeg *jpeg) {
+    const struct jpeg_decompress_struct *reader = &jpeg->reader;
+    if (!jpeg->has_run_out) return false;
+    // The arithmetic decoder does not tell, since bytes of 0 may be missing at the end (jdarith.c, get_byte).
+    if (jpeg->lacks_bytes || reader->arith_code) return true;
+    for (int index = 0; index < reader->num_components; index++) {
+        if (!reader->comp_info[index].quant_table) return true;
+        for (int bit = 0; reader->coef_bits && bit < DCTSIZE2; bit++) {
+            if (reader->coef_bits[index][bit] != 0) return true;
+        }
+    }
+    return false;
+}
+
 // Reads lines from where the last call ended.
 static gwi_jpeg_step read_lines(gwi_jpeg *jpeg, uint8_t *target, size_t stride) {
     enum { batch = 16 };
@@ -251,7 +273,7 @@ gwi_jpeg_step gwi_jpeg_decode(gwi_jpeg *jpeg, uint8_t *target, size_t stride, ui
         gwi_jpeg_step step = read_lines(jpeg, target, stride);
         *rows = jpeg->reader.output_scanline;
         // jpeg_finish_decompress would read on to the end marker and fail at damage that no pixel depends on.
-        return step;
+        return is_cut(jpeg) ? GWI_JPEG_WAITS : step;
     }
     for (;;) {
         check_scan_count(jpeg);
@@ -300,7 +322,7 @@ gwi_jpeg_step gwi_jpeg_read_rows(gwi_jpeg *jpeg, uint8_t *target, size_t stride,
         if (jpeg_read_scanlines(&jpeg->reader, &line, 1) == 0) return GWI_JPEG_WAITS;
         if (jpeg->line) convert_line(jpeg, target);
     }
-    return GWI_JPEG_DONE;
+    return is_cut(jpeg) ? GWI_JPEG_WAITS : GWI_JPEG_DONE;
 }
 
 // Writing.

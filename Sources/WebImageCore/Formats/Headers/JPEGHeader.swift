@@ -1,5 +1,5 @@
 /// The marker segments of a JPEG file (ITU-T T.81, annex B).
-package enum JPEGHeader {
+enum JPEGHeader {
     /// Reads the size from the frame header, and the orientation from an Exif segment before it.
     @Sendable static func read(_ bytes: ByteReader) -> ImageHeader? {
         var orientation = ImageOrientation.up
@@ -66,20 +66,6 @@ package enum JPEGHeader {
         return padded.pixelCount.boundedProduct(2 * sum) / largest
     }
 
-    /// Whether the file has an end marker. Decoders fill the missing part of a truncated file with grey and report
-    /// nothing.
-    package static func isComplete(_ bytes: ByteReader) -> Bool {
-        // Nearly every whole file ends so. A truncated one does by an accident, which does no harm.
-        if bytes.count > 4, bytes.matches([0xFF, 0xD9], at: bytes.count - 2) { return true }
-        var offset = 2
-        while let (marker, segment, length) = segment(bytes, at: offset) {
-            if marker == 0xD9 { return true }
-            offset = segment + length
-            if marker == 0xDA { offset = endOfScan(bytes, from: offset) }
-        }
-        return false
-    }
-
     /// The first marker at or after start, the position of its contents, and their length without the length field.
     static func segment(_ bytes: ByteReader, at start: Int) -> (marker: UInt8, contents: Int, length: Int)? {
         // Decoders skip garbage between segments, and fill bytes before a marker.
@@ -91,16 +77,5 @@ package enum JPEGHeader {
         }
         guard let length = bytes.uint16BE(offset + 1), length >= 2 else { return nil }
         return (marker, offset + 3, Int(length) - 2)
-    }
-
-    /// The end of entropy-coded data: the position of the next marker that is neither a stuffed zero nor a restart.
-    private static func endOfScan(_ bytes: ByteReader, from start: Int) -> Int {
-        var offset = start
-        while let found = bytes.firstIndex(of: 0xFF, from: offset) {
-            guard let next = bytes.uint8(found + 1) else { return bytes.count }
-            if next != 0x00, next != 0xFF, !(0xD0...0xD7).contains(next) { return found }
-            offset = found + (next == 0xFF ? 1 : 2)
-        }
-        return bytes.count
     }
 }

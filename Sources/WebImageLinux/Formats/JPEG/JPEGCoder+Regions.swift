@@ -40,7 +40,6 @@ private struct RegionDecode {
         let turn = options.turn(orientation)
         try region.check(in: turn.apply(to: stored), options)
         let profile = reader.profile
-        guard JPEGHeader.isComplete(ByteReader(bytes)) else { throw options.truncatedJPEG() }
         // The inverse DCT divides by 8 at most, and the scaler by the rest.
         let divisor = min(region.reduction, 8)
         let size = try reader.setUp(divisor: divisor)

@@ -41,13 +41,13 @@ package struct JPEGCoder: ImageDecoding {
         try options.check(stored)
         // libjpeg frees the profile at the end of the file.
         let profile = reader.profile
-        guard JPEGHeader.isComplete(ByteReader(bytes)) else { throw options.truncatedJPEG() }
         let turn = options.turn(orientation)
         let natural = turn.apply(to: stored)
         let target = turn.apply(to: options.size.target(for: natural))
         let size = try reader.setUp(divisor: stored.divisor(for: target))
         let decoded = try PixelBuffer(size: size, format: .rgb) { memory throws(ImageError) in
-            _ = try reader.decode(into: memory.bindMemory(to: UInt8.self).baseAddress!, width: size.width)
+            let start = memory.bindMemory(to: UInt8.self).baseAddress!
+            guard try reader.decode(into: start, width: size.width).isDone else { throw options.truncatedJPEG() }
         }
         guard let decoded else { throw options.outOfMemory(size) }
         guard let pixels = decoded.resized(to: target, orientation: turn) else {

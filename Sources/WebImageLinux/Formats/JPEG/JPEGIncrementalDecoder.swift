@@ -91,9 +91,7 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
     func finish(_ data: Data) throws(ImageError) -> WebImage {
         // What is damaged is decoded and judged as a whole: where libjpeg takes up again behind the damage, and whether it
         // goes on at all, depends on the bytes that have arrived.
-        guard isWhole, !reader.hasWarned, data.withUnsafeBytes({ JPEGHeader.isComplete(ByteReader($0)) }),
-            let canvas, let header
-        else {
+        guard isWhole, !reader.hasWarned, let canvas, let header else {
             // The pixels make room for those of the whole file.
             free(canvas)
             canvas = nil

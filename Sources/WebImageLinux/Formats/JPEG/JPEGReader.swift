@@ -122,6 +122,6 @@ struct JPEGReader: ~Copyable {
 }
 
 extension DecodeOptions {
-    /// The error for a JPEG without its end marker.
-    func truncatedJPEG() -> ImageError { badData("The JPEG ends before its end marker: it is truncated") }
+    /// The error for a JPEG that ends too early.
+    func truncatedJPEG() -> ImageError { badData("The JPEG ends before its pixels do: it is truncated") }
 }
