@@ -8,17 +8,24 @@ enum PNGRows {
     @Sendable static func compare(_ input: Data) {
         guard let file = file(input) else { return }
         file.withUnsafeBytes { bytes in
-            guard let png = gwi_png_new(bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count, true) else { return }
+            let start = bytes.bindMemory(to: UInt8.self).baseAddress
+            guard let png = gwi_png_new() else { return }
             defer { gwi_png_free(png) }
             var (width, height, hasAlpha) = (UInt32(0), UInt32(0), false)
-            guard gwi_png_read_header(png, &width, &height, &hasAlpha), let whole = gwi_png_decode(png) else { return }
+            guard gwi_png_append(png, start, bytes.count), gwi_png_header(png, &width, &height, &hasAlpha),
+                let offset = file.range(of: Data("IDAT".utf8))?.lowerBound,
+                let whole = gwi_png_decode(png, start, bytes.count, offset - 4)
+            else { return }
             defer { free(whole) }
             let stride = Int(width) * (hasAlpha ? 4 : 3)
             var rows = [UInt8](repeating: 0, count: stride * Int(height))
-            precondition(
-                gwi_png_read_pixels(png, &rows, stride),
-                "Only libdeflate reads it: \(String(cString: gwi_png_message(png)))"
-            )
+            var progress = gwi_png_progress()
+            rows.withUnsafeMutableBufferPointer {
+                gwi_png_set_target(png, $0.baseAddress, stride)
+                _ = gwi_png_append(png, nil, 0)
+                gwi_png_get_progress(png, &progress)
+            }
+            precondition(progress.is_done, "Only libdeflate reads it: \(String(cString: gwi_png_message(png)))")
             precondition(rows.elementsEqual(UnsafeBufferPointer(start: whole, count: rows.count)), "The pixels differ")
         }
     }

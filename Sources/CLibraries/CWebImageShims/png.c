@@ -1,8 +1,10 @@
 #include "CWebImageShims.h"
 #include "png_whole.h"
 
+#include <ctype.h>
 #include <png.h>
 #include <setjmp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,17 +22,17 @@ struct chunk_filter {
     // What is left of the current chunk, with its checksum.
     uint64_t rest;
     bool has_signature;
+    bool has_pixels;
     bool is_used;
+    // Whether the rest of the file does not matter, for its end or a chunk that nothing reads.
+    bool has_ended;
 };
 
 // libpng reports errors by longjmp, which must never cross a Swift frame.
 struct gwi_png {
     png_structp reader;
     png_infop info;
-    const uint8_t *data;
-    size_t count;
-    size_t offset;
-    // The pixels of an arriving file are written to these rows.
+    // The pixels are written to these rows.
     uint8_t *target;
     size_t stride;
     bool has_header;
@@ -57,14 +59,10 @@ static void ignore(png_structp reader, png_const_charp message) {
     (void)message;
 }
 
-static void read_bytes(png_structp reader, png_bytep target, size_t count) {
-    gwi_png *png = png_get_io_ptr(reader);
-    if (count > png->count - png->offset) png_error(reader, "the file ends too early");
-    memcpy(target, png->data + png->offset, count);
-    png->offset += count;
-}
+static void begin_pixels(png_structp reader, png_infop info);
+static void take_row(png_structp reader, png_bytep row, png_uint_32 y, int pass);
 
-static gwi_png *create(void) {
+gwi_png *gwi_png_new(void) {
     gwi_png *png = calloc(1, sizeof *png);
     if (!png) return NULL;
     png->reader = png_create_read_struct(PNG_LIBPNG_VER_STRING, png, fail, ignore);
@@ -77,17 +75,9 @@ static gwi_png *create(void) {
     // With -1, all optional chunks are left out unread but for tRNS.
     png_set_keep_unknown_chunks(png->reader, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
     png_set_keep_unknown_chunks(png->reader, PNG_HANDLE_CHUNK_AS_DEFAULT, (png_const_bytep) "iCCP", 1);
-    return png;
-}
-
-gwi_png *gwi_png_new(const uint8_t *data, size_t count, bool checks_sums) {
-    gwi_png *png = create();
-    if (!png) return NULL;
-    png->data = data;
-    png->count = count;
-    png->layout.checks_sums = checks_sums;
-    png_set_read_fn(png->reader, png, read_bytes);
-    if (!checks_sums) png_set_crc_action(png->reader, PNG_CRC_QUIET_USE, PNG_CRC_QUIET_USE);
+    // All pixels are there before the sum of their stream.
+    png_set_option(png->reader, PNG_IGNORE_ADLER32, PNG_OPTION_ON);
+    png_set_progressive_read_fn(png->reader, png, begin_pixels, take_row, NULL);
     return png;
 }
 
@@ -103,7 +93,7 @@ const char *gwi_png_message(const gwi_png *png) { return png->message; }
 static void set_layout(gwi_png *png) {
     int type = png_get_color_type(png->reader, png->info);
     png->is_deep = png_get_bit_depth(png->reader, png->info) == 16;
-    // Every file becomes red, green and blue, with alpha if there is any. gAMA is ignored, as GTK does.
+    // Every file becomes red, green and blue, with alpha if there is any.
     png_set_expand(png->reader);
     if (!png->keeps_depth) png_set_scale_16(png->reader);
     if (png->keeps_depth && G_BYTE_ORDER == G_LITTLE_ENDIAN) png_set_swap(png->reader);
@@ -148,14 +138,6 @@ static void note_samples(gwi_png *png) {
     }
 }
 
-bool gwi_png_read_header(gwi_png *png, uint32_t *width, uint32_t *height, bool *has_alpha) {
-    if (setjmp(png->failed)) return false;
-    png_read_info(png->reader, png->info);
-    note_samples(png);
-    set_layout(png);
-    return gwi_png_header(png, width, height, has_alpha);
-}
-
 bool gwi_png_is_deep(const gwi_png *png) { return png->is_deep; }
 
 void gwi_png_keep_depth(gwi_png *png) { png->keeps_depth = true; }
@@ -169,37 +151,27 @@ bool gwi_png_profile(gwi_png *png, const uint8_t **profile, uint32_t *count) {
     return true;
 }
 
-uint8_t *gwi_png_decode(gwi_png *png) {
-    if (!png->is_simple || png->offset < 8) return NULL;
+uint8_t *gwi_png_decode(gwi_png *png, const uint8_t *data, size_t count, size_t offset) {
     gwi_png_layout *layout = &png->layout;
-    layout->data = png->data;
-    layout->count = png->count;
-    // libpng has read the length and the name of the first chunk of pixels.
-    layout->offset = png->offset - 8;
-    gwi_png_header(png, &layout->width, &layout->height, &layout->has_alpha);
+    if (!png->is_simple || !gwi_png_header(png, &layout->width, &layout->height, &layout->has_alpha)) return NULL;
+    layout->data = data;
+    layout->count = count;
+    layout->offset = offset;
     return gwi_png_decode_whole(layout);
-}
-
-bool gwi_png_read_pixels(gwi_png *png, uint8_t *target, size_t stride) {
-    if (setjmp(png->failed)) return false;
-    if (stride < png_get_rowbytes(png->reader, png->info)) png_error(png->reader, "the rows are too long");
-    size_t height = png_get_image_height(png->reader, png->info);
-    int passes = png_get_interlace_type(png->reader, png->info) == PNG_INTERLACE_NONE ? 1 : 7;
-    for (int pass = 0; pass < passes; pass++) {
-        for (size_t y = 0; y < height; y++) png_read_row(png->reader, target + y * stride, NULL);
-    }
-    return true;
 }
 
 static void begin_pixels(png_structp reader, png_infop info) {
     (void)info;
+    // As in browsers, damage shows. The header and the palette are read, and their sums were right.
+    png_set_crc_action(reader, PNG_CRC_QUIET_USE, PNG_CRC_QUIET_USE);
+    note_samples(png_get_progressive_ptr(reader));
     set_layout(png_get_progressive_ptr(reader));
     png_process_data_pause(reader, 1);
 }
 
 static void take_row(png_structp reader, png_bytep row, png_uint_32 y, int pass) {
     gwi_png *png = png_get_progressive_ptr(reader);
-    if (!png->target) png_error(reader, "there is no target");
+    if (!png->target || png->stride < png_get_rowbytes(reader, png->info)) png_error(reader, "there is no target");
     uint32_t height = png_get_image_height(reader, png->info);
     if (y >= height) return;
     // Pixels of later passes are filled with those of earlier ones.
@@ -209,15 +181,8 @@ static void take_row(png_structp reader, png_bytep row, png_uint_32 y, int pass)
     if (png_get_interlace_type(reader, png->info) == PNG_INTERLACE_NONE) png->progress.is_done = y + 1 == height;
 }
 
-gwi_png *gwi_png_new_arriving(void) {
-    gwi_png *png = create();
-    if (png) png_set_progressive_read_fn(png->reader, png, begin_pixels, take_row, NULL);
-    return png;
-}
-
 // Begins the chunk of filter->start, of which libpng gets everything or nothing.
-// Returns false when the image cannot be shown without it and libpng is not to have it.
-static bool begin_chunk(struct chunk_filter *filter) {
+static void begin_chunk(struct chunk_filter *filter) {
     const uint8_t *name = filter->start + 4;
     uint32_t length = png_get_uint_32(filter->start);
     filter->rest = (uint64_t)length + 4;
@@ -225,16 +190,18 @@ static bool begin_chunk(struct chunk_filter *filter) {
     for (size_t index = 0; index < sizeof used_chunks / sizeof *used_chunks; index++) {
         if (memcmp(name, used_chunks[index], 4) == 0) filter->is_used = true;
     }
-    // libpng reads pixels piece by piece.
-    if (length > longest_chunk && memcmp(name, "IDAT", 4) != 0) filter->is_used = false;
     bool is_optional = name[0] & 0x20;
-    return filter->is_used || is_optional;
+    filter->has_ended = memcmp(name, "IEND", 4) == 0 || (!filter->is_used && !is_optional);
+    bool is_pixels = memcmp(name, "IDAT", 4) == 0;
+    if (is_pixels) filter->has_pixels = true;
+    // libpng reads pixels piece by piece, and ends at other chunks between them.
+    if (!is_pixels && (length > longest_chunk || filter->has_pixels)) filter->is_used = false;
 }
 
-// Copies what libpng gets of the next bytes, and returns its length; -1 when the file has a chunk that nothing can read.
-static ptrdiff_t filter_chunks(struct chunk_filter *filter, const uint8_t *bytes, size_t count, uint8_t *passed) {
+// Copies what libpng gets of the next bytes, and returns its length.
+static size_t filter_chunks(struct chunk_filter *filter, const uint8_t *bytes, size_t count, uint8_t *passed) {
     uint8_t *end = passed;
-    while (count > 0) {
+    while (count > 0 && !filter->has_ended) {
         size_t piece;
         if (filter->rest) {
             piece = filter->rest < count ? (size_t)filter->rest : count;
@@ -246,7 +213,7 @@ static ptrdiff_t filter_chunks(struct chunk_filter *filter, const uint8_t *bytes
             memcpy(filter->start + filter->start_count, bytes, piece);
             filter->start_count += piece;
             if (filter->start_count == sizeof filter->start) {
-                if (filter->has_signature && !begin_chunk(filter)) return -1;
+                if (filter->has_signature) begin_chunk(filter);
                 if (!filter->has_signature || filter->is_used) {
                     end = (uint8_t *)memcpy(end, filter->start, sizeof filter->start) + sizeof filter->start;
                 }
@@ -257,7 +224,7 @@ static ptrdiff_t filter_chunks(struct chunk_filter *filter, const uint8_t *bytes
         bytes += piece;
         count -= piece;
     }
-    return end - passed;
+    return (size_t)(end - passed);
 }
 
 static bool process(gwi_png *png, uint8_t *bytes, size_t count) {
@@ -275,11 +242,14 @@ bool gwi_png_append(gwi_png *png, const uint8_t *bytes, size_t count) {
         strcpy(png->message, "there is no memory");
         return false;
     }
-    ptrdiff_t length = filter_chunks(&png->filter, bytes, count, passed);
-    if (length < 0) strcpy(png->message, "it has a chunk of an unknown kind");
-    bool is_sound = length == 0 || (length > 0 && process(png, passed, (size_t)length));
+    size_t length = filter_chunks(&png->filter, bytes, count, passed);
+    bool is_sound = length == 0 || process(png, passed, length);
     free(passed);
-    return is_sound;
+    if (!is_sound || !png->filter.has_ended || png->filter.has_pixels) return is_sound;
+    const uint8_t *name = png->filter.start + 4;
+    bool is_name = isalpha(name[0]) && isalpha(name[1]) && isalpha(name[2]) && isalpha(name[3]);
+    snprintf(png->message, sizeof png->message, "nothing reads its chunk %.4s", is_name ? (const char *)name : "????");
+    return false;
 }
 
 void gwi_png_set_target(gwi_png *png, uint8_t *target, size_t stride) {

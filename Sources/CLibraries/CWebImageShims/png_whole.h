@@ -15,7 +15,6 @@ typedef struct {
     uint8_t depth;
     /// The colour type of IHDR.
     uint8_t type;
-    bool checks_sums;
     /// Whether the pixels get an alpha channel, for the type of the file or for tRNS.
     bool has_alpha;
     /// The transparent colour of tRNS, if there is one. Grey has it in 8 bits and in the first place.

@@ -60,8 +60,8 @@ int gwi_pixbuf_relevance(const void *format, const uint8_t *bytes, size_t count)
 /// A PNG file, whole or still arriving, that libpng reads.
 typedef struct gwi_png gwi_png;
 
-/// Begins to read a whole file, whose bytes have to stay where they are. NULL when there is no memory.
-gwi_png *gwi_png_new(const uint8_t *data, size_t count, bool checks_sums);
+/// Begins to read a file. NULL when there is no memory.
+gwi_png *gwi_png_new(void);
 void gwi_png_free(gwi_png *png);
 /// Why a call failed.
 const char *gwi_png_message(const gwi_png *png);
@@ -69,29 +69,23 @@ const char *gwi_png_message(const gwi_png *png);
 void gwi_png_keep_depth(gwi_png *png);
 /// Whether the channels of the file have 16 bits, once the header is read.
 bool gwi_png_is_deep(const gwi_png *png);
-/// Reads up to the pixels. Three channels a pixel then, or four with alpha, which is not multiplied in.
-bool gwi_png_read_header(gwi_png *png, uint32_t *width, uint32_t *height, bool *has_alpha);
-/// The colour profile, once the header was read; valid as long as `png` is.
-bool gwi_png_profile(gwi_png *png, const uint8_t **profile, uint32_t *count);
-/// Decodes the pixels in one go, which takes half of the time of gwi_png_read_pixels. To be called before it, and freed.
-/// NULL when the file is damaged or of a kind for which only gwi_png_read_pixels does.
-uint8_t *gwi_png_decode(gwi_png *png);
-/// Reads the pixels.
-bool gwi_png_read_pixels(gwi_png *png, uint8_t *target, size_t stride);
-
-/// Writes a whole file of three bytes a pixel, or four with alpha that is not multiplied in. Free `data` afterwards.
-bool gwi_png_write(const uint8_t *pixels, uint32_t width, uint32_t height, size_t stride, bool has_alpha, uint8_t **data, size_t *count);
-
-/// Begins to read a file that is arriving. NULL when there is no memory.
-gwi_png *gwi_png_new_arriving(void);
 /// Takes the next bytes. It stops before the pixels, keeps what it has not read, and goes on with the next call once there is a
 /// target. After false, only gwi_png_get_progress,
 /// gwi_png_message and gwi_png_free may be called.
 bool gwi_png_append(gwi_png *png, const uint8_t *bytes, size_t count);
-/// The header of an arriving file. False until it is there.
+/// The header. False until it is there. Three channels a pixel then, or four with alpha, which is not multiplied in.
 bool gwi_png_header(gwi_png *png, uint32_t *width, uint32_t *height, bool *has_alpha);
+/// The colour profile, once the header was read; valid as long as `png` is.
+bool gwi_png_profile(gwi_png *png, const uint8_t **profile, uint32_t *count);
+/// Decodes the pixels of a whole file in one go, which takes half of the time of gwi_png_append. To be called once the header is
+/// read, with the offset of the first chunk of pixels, and freed.
+/// NULL when the file is damaged or of a kind for which only gwi_png_append does.
+uint8_t *gwi_png_decode(gwi_png *png, const uint8_t *data, size_t count, size_t offset);
 /// Sets where the pixels are written.
 void gwi_png_set_target(gwi_png *png, uint8_t *target, size_t stride);
+
+/// Writes a whole file of three bytes a pixel, or four with alpha that is not multiplied in. Free `data` afterwards.
+bool gwi_png_write(const uint8_t *pixels, uint32_t width, uint32_t height, size_t stride, bool has_alpha, uint8_t **data, size_t *count);
 
 typedef struct {
     /// The number of rows that were received, those of all passes.
@@ -101,7 +95,7 @@ typedef struct {
     bool is_done;
 } gwi_png_progress;
 
-/// What has been written of an arriving file.
+/// What has been written.
 void gwi_png_get_progress(const gwi_png *png, gwi_png_progress *progress);
 
 /// A JPEG file, whole or still arriving, that libjpeg reads.

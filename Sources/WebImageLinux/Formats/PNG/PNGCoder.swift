@@ -25,32 +25,31 @@ package struct PNGCoder: ImageDecoding {
         let orientation = header?.orientation ?? .up
         let file = PNGFile(data, frameLimit: options.frameLimit, isArriving: isArriving)
         let isAnimated = file.frames.count > 1 || file.frames.count == 1 && !file.showsDefaultImage
-        let keepsDepth = options.keepsWideColors && !isAnimated
-        return try PNGReader.read(data, keepsDepth: keepsDepth, options) { reader throws(ImageError) in
-            try options.check(reader.size)
-            guard !file.isTruncated || !file.isAnimated || isArriving || options.isFirstFrameOnly else {
-                throw options.truncatedAnimation
-            }
-            let profile = options.convertsToSRGB ? reader.profile : nil
-            if isAnimated {
-                do {
-                    var animation = animated(data, file, orientation, arrival, options)
-                    if !isArriving { animation.data = data }
-                    return try animation.image(options).converted(from: profile, options)
-                } catch {
-                    // The default image can be intact.
-                    WebImageLog.debug("The PNG is shown as a still image: \(error)")
-                }
-            }
-            let turn = options.turn(orientation)
-            let natural = turn.apply(to: reader.size)
-            let target = turn.apply(to: options.size.target(for: natural))
-            guard let pixels = try reader.pixels().resized(to: target, orientation: turn) else {
-                throw options.outOfMemory(target)
-            }
-            return WebImage(pixels: pixels, naturalSize: natural, format: .png, orientation, options)
-                .converted(from: profile, options)
+        var reader = try PNGReader(keepsDepth: options.keepsWideColors && !isAnimated, options)
+        let size = try reader.readHeader(of: data)
+        try options.check(size)
+        guard !file.isTruncated || !file.isAnimated || isArriving || options.isFirstFrameOnly else {
+            throw options.truncatedAnimation
         }
+        let profile = reader.profile
+        if isAnimated {
+            do {
+                var animation = animated(data, file, orientation, arrival, options)
+                if !isArriving { animation.data = data }
+                return try animation.image(options).converted(from: profile, options)
+            } catch {
+                // The default image can be intact.
+                WebImageLog.debug("The PNG is shown as a still image: \(error)")
+            }
+        }
+        let turn = options.turn(orientation)
+        let natural = turn.apply(to: size)
+        let target = turn.apply(to: options.size.target(for: natural))
+        guard let pixels = try reader.pixels(of: data).resized(to: target, orientation: turn) else {
+            throw options.outOfMemory(target)
+        }
+        return WebImage(pixels: pixels, naturalSize: natural, format: .png, orientation, options)
+            .converted(from: profile, options)
     }
 
     package func makeIncrementalDecoder(

@@ -124,26 +124,14 @@ struct PNGFile: Sendable {
         )
     }
 
-    /// Whether every chunk is whole and has its checksum, up to the end of the file.
-    static func isSound(_ data: Data) -> Bool {
-        data.withUnsafeBytes { raw in
-            let bytes = ByteReader(raw)
-            for chunk in PNGChunks(bytes) {
-                guard chunk.isWhole, hasValidChecksum(chunk, bytes) else { return false }
-                if chunk.name == .end { return true }
-            }
-            return false
-        }
-    }
-
-    private static func hasValidChecksum(_ chunk: PNGChunks.Chunk, _ bytes: ByteReader) -> Bool {
+    static func hasValidChecksum(_ chunk: PNGChunks.Chunk, _ bytes: ByteReader) -> Bool {
         // The checksum covers the name and the contents.
         let checked = bytes.slice(chunk.range.lowerBound + 4, chunk.contents.count + 4)
         return checked.map { libdeflate_crc32(0, $0.bytes.baseAddress, $0.count) }
             == bytes.uint32BE(chunk.contents.upperBound)
     }
 
-    /// A PNG file of one frame. Its checksums are 0, so it must be read without checking them.
+    /// A PNG file of one frame. The checksums of its pixels are 0, which does not matter.
     func file(of index: Int, from data: Data) -> Data {
         let frame = frames[index]
         return data.withUnsafeBytes { raw in
@@ -151,7 +139,8 @@ struct PNGFile: Sendable {
             file.append(contentsOf: raw[0..<16])
             file.append(bigEndian: UInt32(frame.layout.rect.size.width))
             file.append(bigEndian: UInt32(frame.layout.rect.size.height))
-            file.append(contentsOf: raw[24..<33])
+            file.append(contentsOf: raw[24..<29])
+            file.append(bigEndian: file.withUnsafeBytes { libdeflate_crc32(0, $0.baseAddress! + 12, 17) })
             for chunk in shared { file.append(contentsOf: raw[chunk]) }
             for part in frame.parts {
                 file.append(bigEndian: UInt32(part.count))
@@ -159,9 +148,6 @@ struct PNGFile: Sendable {
                 file.append(contentsOf: raw[part])
                 file.append(bigEndian: 0)
             }
-            file.append(bigEndian: 0)
-            file.append(bigEndian: PNGChunks.Name.end.rawValue)
-            file.append(bigEndian: 0)
             return file
         }
     }

@@ -15,11 +15,12 @@ final class PNGFrameSource: FrameSource {
 
     func draw(_ index: Int, on canvas: FrameCanvas) throws(ImageError) {
         let layout = file.frames[index].layout
-        let pixels = try PNGReader.read(file.file(of: index, from: data), checksSums: false, options) {
-            reader throws(ImageError) in
-            guard reader.size == layout.rect.size else { throw options.badData("A frame of the PNG has another size") }
-            return try reader.pixels()
+        let data = file.file(of: index, from: data)
+        var reader = try PNGReader(options)
+        guard try reader.readHeader(of: data) == layout.rect.size else {
+            throw options.badData("A frame of the PNG has another size")
         }
+        let pixels = try reader.pixels(of: data)
         pixels.draw(layout, on: canvas)
     }
 }

@@ -42,8 +42,7 @@ final class PNGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable
     }
 
     func finish(_ data: Data) throws(ImageError) -> WebImage {
-        // Rows are shown before the checksum behind them is known; what is damaged is decoded and judged as a whole.
-        guard let still, frames == nil, !(options.keepsWideColors && still.isDeep), PNGFile.isSound(data) else {
+        guard let still, still.isDone, frames == nil, !(options.keepsWideColors && still.isDeep) else {
             // Its pixels make room for those of the whole file.
             self.still = nil
             return try coder.decode(data, isArriving: false, arrival: frames?.arrival, options)

@@ -2,94 +2,121 @@ internal import CWebImageShims
 import FoundationEssentials
 import WebImageCore
 
-/// Reads one PNG file with libpng. It is valid only during a call of read(_:checksSums:_:_:).
+/// One PNG file that libpng reads, whole or as it arrives.
 struct PNGReader: ~Copyable {
+    /// How much of a whole file libpng gets at a time, which copies it.
+    private static let pieceLength = 1 << 16
+
     private let png: OpaquePointer
     private let options: DecodeOptions
-    let size: PixelSize
-    let hasAlpha: Bool
-    /// sRGB, in 16 bits a channel if the file has them and they are kept.
-    private let colors: PixelBuffer.Colors
+    private let keepsDepth: Bool
+    /// How much of a whole file libpng has.
+    private var readCount = 0
 
-    /// - Parameters:
-    ///   - checksSums: Whether wrong checksums are an error.
-    ///   - keepsDepth: Whether the pixels have 16 bits a channel if the file has them.
-    /// - Throws: The error of body, or ``ImageError/Code/badImageData`` when the header is damaged.
-    static func read<R>(
-        _ data: Data,
-        checksSums: Bool = true,
-        keepsDepth: Bool = false,
-        _ options: DecodeOptions,
-        _ body: (borrowing PNGReader) throws(ImageError) -> R
-    ) throws(ImageError) -> R {
-        let result: Result<R, ImageError> = data.withUnsafeBytes { bytes in
-            do throws(ImageError) {
-                return .success(try body(try PNGReader(bytes, checksSums: checksSums, keepsDepth: keepsDepth, options)))
-            } catch {
-                return .failure(error)
-            }
-        }
-        return try result.get()
-    }
-
-    private init(
-        _ bytes: UnsafeRawBufferPointer,
-        checksSums: Bool,
-        keepsDepth: Bool,
-        _ options: DecodeOptions
-    ) throws(ImageError) {
-        guard let png = gwi_png_new(bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count, checksSums) else {
-            throw options.badData("There is no memory to read a PNG")
-        }
+    /// Makes a reader without a file.
+    /// - Parameter keepsDepth: Whether the pixels of a whole file have 16 bits a channel if the file has them.
+    init(keepsDepth: Bool = false, _ options: DecodeOptions) throws(ImageError) {
+        guard let png = gwi_png_new() else { throw options.badData("There is no memory to read a PNG") }
         if keepsDepth { gwi_png_keep_depth(png) }
-        var (width, height, hasAlpha) = (UInt32(0), UInt32(0), false)
-        guard gwi_png_read_header(png, &width, &height, &hasAlpha) else {
-            defer { gwi_png_free(png) }
-            throw options.badData("The PNG is damaged (\(String(cString: gwi_png_message(png))))")
-        }
         self.png = png
         self.options = options
-        self.hasAlpha = hasAlpha
-        colors = PixelBuffer.Colors(gamut: .sRGB, isDeep: keepsDepth && gwi_png_is_deep(png))
-        size = PixelSize(width: Int(width), height: Int(height))
+        self.keepsDepth = keepsDepth
     }
 
     deinit {
         gwi_png_free(png)
     }
 
-    /// The ICC profile; `nil` when there is none.
+    /// Takes the next bytes. Those behind the header wait for a target.
+    func append(_ data: Data) throws(ImageError) {
+        let isSound = data.withUnsafeBytes {
+            gwi_png_append(png, $0.bindMemory(to: UInt8.self).baseAddress, $0.count)
+        }
+        guard isSound || progress.is_done else {
+            throw options.badData("The PNG is damaged (\(String(cString: gwi_png_message(png))))")
+        }
+    }
+
+    /// The size as stored, and whether the pixels have alpha.
+    /// - Returns: `nil` when further bytes are needed.
+    var header: (size: PixelSize, hasAlpha: Bool)? {
+        var (width, height, hasAlpha) = (UInt32(0), UInt32(0), false)
+        guard gwi_png_header(png, &width, &height, &hasAlpha) else { return nil }
+        return (PixelSize(width: Int(width), height: Int(height)), hasAlpha)
+    }
+
+    /// Reads the header of a whole file.
+    /// - Returns: The size as stored.
+    mutating func readHeader(of data: Data) throws(ImageError) -> PixelSize {
+        while header == nil, readCount < data.count { try append(next(of: data)) }
+        guard let header else { throw truncation }
+        return header.size
+    }
+
+    /// Whether the channels of the file have 16 bits; known once the header is read.
+    var isDeep: Bool { gwi_png_is_deep(png) }
+
+    /// The ICC profile of the file, when the options convert colours; known once the header is read.
     var profile: Data? {
         var bytes: UnsafePointer<UInt8>?
         var count: UInt32 = 0
-        guard gwi_png_profile(png, &bytes, &count), let bytes else { return nil }
+        guard options.convertsToSRGB, gwi_png_profile(png, &bytes, &count), let bytes else { return nil }
         return Data(bytes: bytes, count: Int(count))
     }
 
-    /// Decodes the pixels, with premultiplied alpha. It can be called once. Chunks after the pixels are ignored.
-    func pixels() throws(ImageError) -> PixelBuffer {
+    /// What has been written to the target.
+    var progress: gwi_png_progress {
+        var progress = gwi_png_progress()
+        gwi_png_get_progress(png, &progress)
+        return progress
+    }
+
+    /// Sets where the pixels are written, with straight alpha, and writes those that are there.
+    func setTarget(_ start: UnsafeMutableRawPointer, bytesPerRow: Int) throws(ImageError) {
+        gwi_png_set_target(png, start.assumingMemoryBound(to: UInt8.self), bytesPerRow)
+        try append(Data())
+    }
+
+    /// The error of a file that ends too early.
+    var truncation: ImageError { options.badData("The PNG ends before its pixels do: it is truncated") }
+
+    /// Decodes the pixels of the whole file of which the header was read, with premultiplied alpha. It can be called once.
+    mutating func pixels(of data: Data) throws(ImageError) -> PixelBuffer {
+        guard let (size, hasAlpha) = header else { throw truncation }
         let format: PixelBuffer.Format = hasAlpha ? .rgbaPremultiplied : .rgb
-        if let memory = gwi_png_decode(png) {
+        if let memory = data.withUnsafeBytes({ decode($0) }) {
             let count = size.pixelCount * format.bytesPerPixel
             if hasAlpha { PixelBuffer.multiplyAlpha(in: UnsafeMutableRawBufferPointer(start: memory, count: count)) }
             return PixelBuffer(adopting: memory, size: size, format: format)
         }
-        var isRead = false
-        let pixels = PixelBuffer(size: size, format: format, colors: colors) { memory in
-            isRead = gwi_png_read_pixels(
-                png,
-                memory.bindMemory(to: UInt8.self).baseAddress,
-                memory.count / size.height
-            )
-            guard isRead, hasAlpha else { return }
-            if colors.isDeep {
-                PixelBuffer.multiplyDeepAlpha(in: memory)
-            } else {
-                PixelBuffer.multiplyAlpha(in: memory)
-            }
+        let colors = PixelBuffer.Colors(gamut: .sRGB, isDeep: keepsDepth && isDeep)
+        guard let pixels = PixelBuffer(uninitialized: size, format, colors) else { throw options.outOfMemory(size) }
+        var failure: ImageError?
+        pixels.update { memory in
+            do throws(ImageError) { try read(data, into: memory) } catch { failure = error }
+            guard failure == nil, hasAlpha else { return }
+            colors.isDeep ? PixelBuffer.multiplyDeepAlpha(in: memory) : PixelBuffer.multiplyAlpha(in: memory)
         }
-        guard let pixels else { throw options.outOfMemory(size) }
-        guard isRead else { throw options.badData("The PNG is damaged (\(String(cString: gwi_png_message(png))))") }
+        if let failure { throw failure }
         return pixels
+    }
+
+    /// Has libpng write the pixels.
+    private mutating func read(_ data: Data, into memory: UnsafeMutableRawBufferPointer) throws(ImageError) {
+        try setTarget(memory.baseAddress!, bytesPerRow: memory.count / (header?.size.height ?? 1))
+        while !progress.is_done, readCount < data.count { try append(next(of: data)) }
+        guard progress.is_done else { throw truncation }
+    }
+
+    /// Inflates the pixels in one go, where nothing about the file is unusual.
+    private func decode(_ bytes: UnsafeRawBufferPointer) -> UnsafeMutablePointer<UInt8>? {
+        guard let first = PNGChunks(ByteReader(bytes)).first(where: { $0.name == .pixels }) else { return nil }
+        let start = bytes.bindMemory(to: UInt8.self).baseAddress
+        return gwi_png_decode(png, start, bytes.count, first.range.lowerBound)
+    }
+
+    private mutating func next(of data: Data) -> Data {
+        defer { readCount += Self.pieceLength }
+        return data.dropFirst(readCount).prefix(Self.pieceLength)
     }
 }

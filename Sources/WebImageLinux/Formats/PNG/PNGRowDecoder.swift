@@ -8,7 +8,7 @@ import WebImageCore
 ///
 /// @unchecked: one thread at a time uses a decoder, and libpng works on any thread.
 final class PNGRowDecoder: IncrementalImageDecoding, @unchecked Sendable {
-    private let png: OpaquePointer
+    private let reader: PNGReader
     private let options: DecodeOptions
     /// The beginning of the file, until its header is read.
     private var head = Data()
@@ -17,33 +17,29 @@ final class PNGRowDecoder: IncrementalImageDecoding, @unchecked Sendable {
     private var canvas: UnsafeMutableRawPointer?
     private var layout = PixelRows.Layout.rgb
     private var profile: Data?
-    private var progress = gwi_png_progress()
     private var shownCount: UInt64 = 0
 
     /// - Returns: `nil` when there is no memory.
     init?(_ options: DecodeOptions) {
-        guard let png = gwi_png_new_arriving() else { return nil }
-        self.png = png
+        guard let reader = try? PNGReader(options) else { return nil }
+        self.reader = reader
         self.options = options
     }
 
     deinit {
-        gwi_png_free(png)
         free(canvas)
     }
 
     func append(_ data: Data) throws(ImageError) {
         // What follows the pixels does not matter.
-        guard !progress.is_done else { return }
+        guard !isDone else { return }
         if header == nil { head.append(data) }
-        try data.withByteReader { bytes throws(ImageError) in try feed(bytes.bytes) }
-        if header == nil, try begin() {
-            // libpng has kept the bytes that follow the header.
-            try feed(UnsafeRawBufferPointer(start: nil, count: 0))
-        }
+        try reader.append(data)
+        if header == nil { try begin() }
     }
 
     func partialImage() -> WebImage? {
+        let progress = reader.progress
         guard let header, let rows, progress.count > shownCount else { return nil }
         shownCount = progress.count
         let target = header.turn.apply(to: options.size.target(for: header.size))
@@ -56,9 +52,7 @@ final class PNGRowDecoder: IncrementalImageDecoding, @unchecked Sendable {
     }
 
     func finish(_ data: Data) throws(ImageError) -> WebImage {
-        guard progress.is_done, let header, let rows, let canvas else {
-            throw options.badData("The PNG ends before its pixels do: it is truncated")
-        }
+        guard isDone, let header, let rows, let canvas else { throw reader.truncation }
         let format: PixelBuffer.Format = layout == .rgba ? .rgbaPremultiplied : .rgb
         let count = rows.bytesPerRow * rows.size.height
         if layout == .rgba { PixelBuffer.multiplyAlpha(in: UnsafeMutableRawBufferPointer(start: canvas, count: count)) }
@@ -72,8 +66,11 @@ final class PNGRowDecoder: IncrementalImageDecoding, @unchecked Sendable {
             .converted(from: profile, options)
     }
 
+    /// Whether all pixels have arrived.
+    var isDone: Bool { reader.progress.is_done }
+
     /// Whether the channels of the file have 16 bits, of which this decoder keeps 8.
-    var isDeep: Bool { gwi_png_is_deep(png) }
+    var isDeep: Bool { reader.isDeep }
 
     /// The pixels that were decoded, valid until the decoder ends.
     private var rows: PixelRows? {
@@ -82,34 +79,18 @@ final class PNGRowDecoder: IncrementalImageDecoding, @unchecked Sendable {
         return PixelRows(start: canvas, size: size, bytesPerRow: size.width * layout.bytesPerPixel, layout: layout)
     }
 
-    private func feed(_ bytes: UnsafeRawBufferPointer) throws(ImageError) {
-        let isSound = gwi_png_append(png, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count)
-        gwi_png_get_progress(png, &progress)
-        guard isSound || progress.is_done else {
-            throw options.badData("The PNG is damaged (\(String(cString: gwi_png_message(png))))")
-        }
-    }
-
     /// Takes memory for the pixels once the header is there.
-    /// - Returns: Whether it is.
-    private func begin() throws(ImageError) -> Bool {
-        var (width, height, hasAlpha) = (UInt32(0), UInt32(0), false)
-        guard gwi_png_header(png, &width, &height, &hasAlpha) else { return false }
-        let size = PixelSize(width: Int(width), height: Int(height))
+    private func begin() throws(ImageError) {
+        guard let (size, hasAlpha) = reader.header else { return }
         try options.check(size)
         layout = hasAlpha ? .rgba : .rgb
         let stride = size.width * layout.bytesPerPixel
         canvas = calloc(size.height, stride)
         guard let canvas else { throw options.outOfMemory(size) }
-        gwi_png_set_target(png, canvas.assumingMemoryBound(to: UInt8.self), stride)
         let orientation = ImageHeader(reading: head)?.orientation ?? .up
         header = ImageHeader(format: .png, storedSize: size, orientation: orientation).turned(by: options)
+        profile = reader.profile
         head = Data()
-        var bytes: UnsafePointer<UInt8>?
-        var count: UInt32 = 0
-        if options.convertsToSRGB, gwi_png_profile(png, &bytes, &count), let bytes {
-            profile = Data(bytes: bytes, count: Int(count))
-        }
-        return true
+        try reader.setTarget(canvas, bytesPerRow: stride)
     }
 }
