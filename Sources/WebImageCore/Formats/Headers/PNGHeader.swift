@@ -114,7 +114,7 @@ package struct PNGChunks: Sequence, IteratorProtocol {
 
         package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-        private init(_ name: StaticString) {
+        package init(_ name: StaticString) {
             rawValue = name.withUTF8Buffer { $0.reduce(0) { $0 << 8 | UInt32($1) } }
         }
 

@@ -115,7 +115,7 @@ final class ColorConversion: Sendable {
             return nil
         }
         // Any primaries do, since grey stays grey.
-        return rgbProfile(red: (0.64, 0.33), green: (0.30, 0.60), blue: (0.15, 0.06), OpaquePointer(curve))
+        return rgbProfile([0.3127, 0.3290, 0.64, 0.33, 0.30, 0.60, 0.15, 0.06], OpaquePointer(curve))
     }
 
     /// Whether a profile holds colours that lie clearly outside sRGB.
@@ -143,24 +143,40 @@ final class ColorConversion: Sendable {
 
     private static func displayP3() -> cmsHPROFILE? {
         // SMPTE EG 432-1, and the transfer function of IEC 61966-2-1.
-        guard let curve = cmsBuildParametricToneCurve(nil, 4, [2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045])
-        else {
-            return nil
-        }
-        defer { cmsFreeToneCurve(curve) }
-        return rgbProfile(red: (0.680, 0.320), green: (0.265, 0.690), blue: (0.150, 0.060), curve)
+        rgbProfile([0.3127, 0.3290, 0.680, 0.320, 0.265, 0.690, 0.150, 0.060], curve: sRGBCurve)
     }
 
-    /// A profile with the white point D65.
-    private static func rgbProfile(
-        red: (Double, Double),
-        green: (Double, Double),
-        blue: (Double, Double),
-        _ curve: OpaquePointer
-    ) -> cmsHPROFILE? {
-        func point(_ xy: (Double, Double)) -> cmsCIExyY { cmsCIExyY(x: xy.0, y: xy.1, Y: 1) }
-        var white = point((0.3127, 0.3290))
-        var primaries = cmsCIExyYTRIPLE(Red: point(red), Green: point(green), Blue: point(blue))
+    /// The transfer function of IEC 61966-2-1, as a parametric curve of lcms2.h, type 4.
+    static let sRGBCurve = [2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045]
+
+    /// The bytes of an ICC profile.
+    /// - Parameters:
+    ///   - points: The chromaticities x and y of white, red, green and blue.
+    ///   - curve: An exponent, or the parameters of a curve of type 4.
+    /// - Returns: `nil` when there can be no such colours.
+    static func profile(_ points: [Double], curve: [Double]) -> Data? {
+        guard let profile = rgbProfile(points, curve: curve) else { return nil }
+        defer { cmsCloseProfile(profile) }
+        var count: UInt32 = 0
+        guard cmsSaveProfileToMem(profile, nil, &count) != 0 else { return nil }
+        var data = Data(count: Int(count))
+        let isSaved = data.withUnsafeMutableBytes { cmsSaveProfileToMem(profile, $0.baseAddress, &count) } != 0
+        guard isSaved else { return nil }
+        // The time at which it was made (ICC.1, 7.2.8), so that equal profiles have equal bytes.
+        data.resetBytes(in: 24..<36)
+        return data
+    }
+
+    private static func rgbProfile(_ points: [Double], curve: [Double]) -> cmsHPROFILE? {
+        guard let curve = cmsBuildParametricToneCurve(nil, curve.count == 1 ? 1 : 4, curve) else { return nil }
+        defer { cmsFreeToneCurve(curve) }
+        return rgbProfile(points, curve)
+    }
+
+    private static func rgbProfile(_ points: [Double], _ curve: OpaquePointer) -> cmsHPROFILE? {
+        func point(_ index: Int) -> cmsCIExyY { cmsCIExyY(x: points[index], y: points[index + 1], Y: 1) }
+        var white = point(0)
+        var primaries = cmsCIExyYTRIPLE(Red: point(2), Green: point(4), Blue: point(6))
         let curves: [OpaquePointer?] = [curve, curve, curve]
         return curves.withUnsafeBufferPointer { cmsCreateRGBProfile(&white, &primaries, $0.baseAddress) }
     }

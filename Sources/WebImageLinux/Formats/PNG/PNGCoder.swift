@@ -31,7 +31,7 @@ package struct PNGCoder: ImageDecoding {
         guard !file.isTruncated || !file.isAnimated || isArriving || options.isFirstFrameOnly else {
             throw options.truncatedAnimation
         }
-        let profile = reader.profile
+        let profile = reader.profile(data)
         if isAnimated {
             do {
                 var animation = animated(data, file, orientation, arrival, options)

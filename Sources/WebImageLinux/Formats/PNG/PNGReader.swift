@@ -56,12 +56,14 @@ struct PNGReader: ~Copyable {
     /// Whether the channels of the file have 16 bits; known once the header is read.
     var isDeep: Bool { gwi_png_is_deep(png) }
 
-    /// The ICC profile of the file, when the options convert colours; known once the header is read.
-    var profile: Data? {
+    /// The profile of the file's colours, when the options convert them; known once the header is read.
+    /// - Parameter head: The file up to its pixels, or more of it.
+    func profile(_ head: Data) -> Data? {
         var bytes: UnsafePointer<UInt8>?
         var count: UInt32 = 0
-        guard options.convertsToSRGB, gwi_png_profile(png, &bytes, &count), let bytes else { return nil }
-        return Data(bytes: bytes, count: Int(count))
+        guard options.convertsToSRGB else { return nil }
+        let isThere = gwi_png_profile(png, &bytes, &count)
+        return PNGColors.profile(of: head, embedded: isThere ? bytes.map { Data(bytes: $0, count: Int(count)) } : nil)
     }
 
     /// What has been written to the target.

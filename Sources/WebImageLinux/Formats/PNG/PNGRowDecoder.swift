@@ -89,7 +89,7 @@ final class PNGRowDecoder: IncrementalImageDecoding, @unchecked Sendable {
         guard let canvas else { throw options.outOfMemory(size) }
         let orientation = ImageHeader(reading: head)?.orientation ?? .up
         header = ImageHeader(format: .png, storedSize: size, orientation: orientation).turned(by: options)
-        profile = reader.profile
+        profile = reader.profile(head)
         head = Data()
         try reader.setTarget(canvas, bytesPerRow: stride)
     }
