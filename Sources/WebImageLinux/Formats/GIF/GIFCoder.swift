@@ -26,12 +26,18 @@ package struct GIFCoder: ImageDecoding {
             throw options.badData("The GIF ends before its pixels begin")
         }
         try options.check(file.size)
+        let target = options.size.target(for: file.size)
+        if file.isBare, !isArriving,
+            let pixels = FrameCanvas(size: file.size)?.resized(to: target, orientation: .up, hasAlpha: true)
+        {
+            return WebImage(pixels: pixels, naturalSize: file.size, format: .gif, .up, options)
+        }
         guard let frame = file.frames.first else { throw options.badData("There is no image in the GIF") }
-        guard frame.isComplete else {
+        let frames = GIFFrameSource(data, file, first: first, options)
+        guard frame.isComplete || frames.isFirstWhole else {
             throw options.badData("The GIF ends in the middle of an image: it is truncated")
         }
         guard !file.isTruncated || isArriving else { throw options.truncatedAnimation }
-        let frames = GIFFrameSource(data, file, first: first, options)
         var animation = AnimatedFile(
             frames,
             frames.layouts,

@@ -26,6 +26,9 @@ struct GIFFile: Sendable {
     private(set) var loopCount = 1
     private var isLooped = false
 
+    /// Whether the file ends right before or behind the descriptor of its only image, without pixels. Pages have such files as the
+    /// smallest that show nothing.
+    private(set) var isBare = false
     /// Whether the file is animated and ends in the middle of a block or before its other frames.
     private(set) var isTruncated = false
 
@@ -61,12 +64,15 @@ struct GIFFile: Sendable {
                 offset = end
             } else if kind == 0x2C {
                 guard let frame = Self.frame(bytes, offset, globalTable, control) else {
+                    isBare = offset == 13 + globalCount * 3 && [1, 10].contains(bytes.count - offset)
                     isCut = true
                     break
                 }
                 // An incomplete frame is not part of the animation.
                 if frame.isComplete || frames.isEmpty { frames.append(frame) }
                 control = GraphicControl()
+                // What lacks only the end of its pixels is no other frame.
+                if frames.first?.isComplete == false { hasFollower = false }
                 guard frame.isComplete, let end = GIFHeader.endOfBlocks(bytes, frame.offset + 1) else {
                     isCut = true
                     break
@@ -165,7 +171,8 @@ private struct GraphicControl {
         disposal =
             switch flags >> 2 & 7 {
             case 2: .clear
-            case 3: .restore
+            // Some programs number the bits of the field, as browsers know.
+            case 3, 4: .restore
             default: .keep
             }
     }

@@ -10,7 +10,7 @@ final class GIFFrameSource: FrameSource {
     /// The first frame as it was unpacked, until it is drawn.
     private let first: Mutex<GIFFirstFrame?>
     /// Whether the first frame has all of its pixels. Those that are missing are transparent, as in browsers.
-    private let isFirstWhole: Bool
+    let isFirstWhole: Bool
 
     /// - Parameter first: The first frame as an incremental decoder has unpacked it.
     init(_ data: Data, _ file: GIFFile, first: GIFFirstFrame? = nil, _ options: DecodeOptions) {
@@ -66,7 +66,8 @@ final class GIFFrameSource: FrameSource {
         }
         var decoder = try frame.makeDecoder(options)
         data.withUnsafeBytes { _ = decoder.decodeBlocks(of: $0, from: frame.offset + 1) }
-        guard decoder.count > 0 else {
+        // A frame without any code shows nothing, as in browsers.
+        guard decoder.count > 0 || !decoder.isDamaged else {
             throw options.badData("Frame \(index) of the GIF has no pixels")
         }
         GIFPainter(frame, data).paint(decoder, on: canvas)

@@ -81,7 +81,7 @@ final class GIFIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable
     private func begin() throws(ImageError) {
         guard let file = GIFFile(data, frameLimit: 1) else { return }
         try options.check(file.size)
-        guard let first = file.frames.first else { return }
+        guard let first = file.frames.first, !first.rect.size.isEmpty else { return }
         try file.check(first, options)
         frame = Frame(file, first, try first.makeDecoder(options), data)
     }
