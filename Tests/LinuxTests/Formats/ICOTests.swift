@@ -120,12 +120,13 @@ extension ICOTests {
         }
     }
 
-    @Test("Every truncated file is an error, and so is a file that lacks its best image")
+    @Test("Every file that lacks pixels is an error, and so is a file that lacks its best image")
     func truncated() {
-        for image in [TestBitmap.quarters(bitCount: 8).icon(), bitmap(0xFF, 3), png(0xFF, 4)] {
+        // The mask with the padding of the last row before it, and what follows the pixels of a PNG, hold none.
+        for (image, rest) in [
+            (TestBitmap.quarters(bitCount: 8).icon(), 19), (bitmap(0xFF, 3), 15), (png(0xFF, 4), 20),
+        ] {
             let file = icon([image])
-            // The padding of the last row of the mask, and what follows the pixels of a PNG, hold nothing.
-            let rest = image.starts(with: [0x89]) ? 20 : 3
             #expect(failure(file) == nil)
             for length in 6..<file.count - rest {
                 #expect(failure(file.prefix(length))?.code == .badImageData, "\(length)")

@@ -23,7 +23,9 @@ struct ICOCoder: ImageDecoding {
                 options.isFirstFrameOnly = true
                 image = try png.decode(data.dropFirst(entry.offset), options: options)
             } else {
-                let decoded = try pixels(of: entry, bytes, options)
+                // A mask that is missing ends where the next image begins.
+                let end = directory.entries.map(\.offset).filter { $0 > entry.offset }.min() ?? bytes.count
+                let decoded = try pixels(of: entry, bytes, maskEnd: end, options)
                 guard let pixels = decoded.resized(to: target, orientation: .up) else {
                     throw options.outOfMemory(target)
                 }
@@ -40,6 +42,7 @@ struct ICOCoder: ImageDecoding {
     private func pixels(
         of entry: IconDirectory.Entry,
         _ bytes: ByteReader,
+        maskEnd: Int,
         _ options: DecodeOptions
     ) throws(ImageError) -> PixelBuffer {
         var header = try BitmapHeader(bytes, at: entry.offset, options)
@@ -47,14 +50,12 @@ struct ICOCoder: ImageDecoding {
         if header.bitCount == 32, header.channels.alpha.isEmpty { header.channels = .rgba8888 }
         let start = header.palette.upperBound
         let rows = try BitmapRows(bytes, of: header, at: start, options: options)
-        let mask = IconMask(bytes, at: start + header.bytesPerRow * header.size.height, header)
+        let maskStart = start + header.bytesPerRow * header.size.height
+        let mask = IconMask(bytes: bytes.slice(min(maskStart, maskEnd), max(maskEnd - maskStart, 0)), header: header)
         let pixels = try PixelBuffer(size: header.size, format: .rgbaPremultiplied) { memory throws(ImageError) in
             let hasAlpha = try rows.write(to: memory, bytesPerPixel: 4) && !header.channels.alpha.isEmpty
-            // The mask is for programs that know nothing of alpha.
-            if !hasAlpha {
-                guard let mask else { throw options.badData("The icon ends within its mask: it is truncated") }
-                mask.apply(to: memory)
-            }
+            // The mask is for programs that know nothing of alpha. Where it is missing, pixels are opaque.
+            if !hasAlpha { mask.apply(to: memory) }
             PixelBuffer.multiplyAlpha(in: memory)
         }
         guard let pixels else { throw options.outOfMemory(header.size) }
@@ -64,27 +65,17 @@ struct ICOCoder: ImageDecoding {
 
 /// The mask of an icon, which follows its pixels: a bit for each pixel, 1 where it is transparent.
 private struct IconMask {
-    private let bytes: ByteReader
-    private let size: PixelSize
-    private let isTopDown: Bool
-    private let bytesPerRow: Int
-
-    /// - Returns: `nil` when the file ends within the mask.
-    init?(_ bytes: ByteReader, at start: Int, _ header: BitmapHeader) {
-        size = header.size
-        isTopDown = header.isTopDown
-        bytesPerRow = (size.width + 31) / 32 * 4
-        let count = bytesPerRow * (size.height - 1) + (size.width + 7) / 8
-        guard let mask = bytes.slice(start, count), mask.count == count else { return nil }
-        self.bytes = mask
-    }
+    /// The mask, as far as it is there.
+    let bytes: ByteReader?
+    let header: BitmapHeader
 
     /// Sets the alpha of pixels of four bytes.
     func apply(to memory: UnsafeMutableRawBufferPointer) {
+        let size = header.size
         for y in 0..<size.height {
-            let row = (isTopDown ? y : size.height - 1 - y) * bytesPerRow
+            let row = (header.isTopDown ? y : size.height - 1 - y) * ((size.width + 31) / 32 * 4)
             for x in 0..<size.width {
-                let bits = bytes.uint8(row + x / 8) ?? 0
+                let bits = bytes?.uint8(row + x / 8) ?? 0
                 memory[(y * size.width + x) * 4 + 3] = bits >> UInt8(7 - x % 8) & 1 == 1 ? 0 : 255
             }
         }
