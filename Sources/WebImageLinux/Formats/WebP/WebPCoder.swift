@@ -82,6 +82,7 @@ struct WebPFeatures {
     /// The orientation as far as it is applied.
     let turn: ImageOrientation
     let hasAlpha: Bool
+    let isLossless: Bool
     let isAnimated: Bool
     /// Whether the header of the file announces EXIF data.
     let hasEXIF: Bool
@@ -96,6 +97,7 @@ struct WebPFeatures {
         turn = options.turn(orientation)
         size = turn.apply(to: PixelSize(width: Int(features.width), height: Int(features.height)))
         hasAlpha = features.has_alpha != 0
+        isLossless = features.format == 2
         isAnimated = features.has_animation != 0
         hasEXIF = data.withUnsafeBytes { raw in
             let bytes = ByteReader(raw)
@@ -108,8 +110,9 @@ struct WebPFeatures {
     var storedSize: PixelSize { turn.apply(to: size) }
 
     /// The size at which libwebp decodes. It scales colours that are not premultiplied, so that invisible ones would bleed
-    /// into the edges: images with alpha are scaled after decoding.
-    func bitmapSize(for target: PixelSize) -> PixelSize { hasAlpha ? storedSize : target }
+    /// into the edges: images with alpha are scaled after decoding. So are lossless ones, which it multiplies by an alpha that
+    /// the file says is not used.
+    func bitmapSize(for target: PixelSize) -> PixelSize { hasAlpha || isLossless ? storedSize : target }
 
     /// The image in the colours of the options.
     func image(_ pixels: PixelBuffer, _ options: DecodeOptions, profile: Data?) -> WebImage {
