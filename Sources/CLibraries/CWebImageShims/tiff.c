@@ -115,6 +115,9 @@ static uint16_t get_short(gwi_tiff *tiff, uint32_t tag) {
 static uint16_t find_photometric(gwi_tiff *tiff, int colors) {
     uint16_t photometric = 0;
     if (TIFFGetField(tiff->reader, TIFFTAG_PHOTOMETRIC, &photometric)) return photometric;
+    uint16_t compression = get_short(tiff, TIFFTAG_COMPRESSION);
+    bool is_fax = compression >= COMPRESSION_CCITTRLE && compression <= COMPRESSION_CCITT_T6;
+    if (is_fax || compression == COMPRESSION_CCITTRLEW) return PHOTOMETRIC_MINISWHITE;
     return colors == 1 ? PHOTOMETRIC_MINISBLACK : PHOTOMETRIC_RGB;
 }
 

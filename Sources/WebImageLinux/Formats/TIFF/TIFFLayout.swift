@@ -53,7 +53,9 @@ struct TIFFLayout {
             sampleCount >= (colors == .other ? 1 : colors.count), sampleCount <= 64,
             isFloatingPoint ? [16, 32, 64].contains(bits) : (1...16).contains(bits) || [24, 32, 64].contains(bits),
             colors != .palette || bits <= 8 && header.red != nil,
-            isFloatingPoint || header.sample_format == 1 || header.sample_format == 4
+            // libtiff and Pillow take signed numbers for others.
+            isFloatingPoint || header.sample_format == 1 || header.sample_format == 2 && bits <= 16
+                || header.sample_format == 4
                 || colors == .other || colors == .lab
         else {
             let kind = "\(sampleCount) samples of \(bits) bits, photometric \(header.photometric)"
