@@ -132,6 +132,13 @@ bool gwi_tiff_read_header(gwi_tiff *tiff, gwi_tiff_header *header) {
     header->is_planar = get_short(tiff, TIFFTAG_PLANARCONFIG) == PLANARCONFIG_SEPARATE && header->sample_count > 1;
     header->orientation = get_short(tiff, TIFFTAG_ORIENTATION);
     header->ink_set = get_short(tiff, TIFFTAG_INKSET);
+    uint32_t kind = 0;
+    uint16_t count = 0;
+    void *found = NULL;
+    TIFFGetField(reader, TIFFTAG_SUBFILETYPE, &kind);
+    header->is_raw_photo = TIFFGetField(reader, TIFFTAG_DNGVERSION, &found)
+        || (tiff->count > 10 && memcmp(tiff->data + 8, "CR\2", 3) == 0)
+        || ((kind & FILETYPE_REDUCEDIMAGE) && TIFFGetField(reader, TIFFTAG_SUBIFD, &count, &found));
 
     uint16_t extra_count = 0;
     uint16_t *extra = NULL;

@@ -182,6 +182,8 @@ typedef struct {
     uint32_t height;
     uint16_t bit_count;
     uint16_t sample_count;
+    /// Whether the first image is the preview of a raw photograph (DNG, NEF, ARW, CR2).
+    bool is_raw_photo;
     /// SAMPLEFORMAT_ of tiff.h.
     uint16_t sample_format;
     /// PHOTOMETRIC_ of tiff.h.

@@ -19,6 +19,7 @@ struct TIFFReader: ~Copyable {
         var header = gwi_tiff_header()
         do throws(ImageError) {
             guard gwi_tiff_read_header(tiff, &header) else { throw options.damagedTIFF(tiff) }
+            guard !header.is_raw_photo else { throw options.rawPhotograph }
             try options.check(PixelSize(width: Int(header.width), height: Int(header.height)))
             layout = try TIFFLayout(header, options)
         } catch {
@@ -163,6 +164,15 @@ private struct TIFFSegment: ~Copyable {
 }
 
 extension DecodeOptions {
+    fileprivate var rawPhotograph: ImageError {
+        ImageError(
+            .unsupportedFormat,
+            url: url,
+            reason: "The TIFF is a raw photograph, of which the library could only show the preview",
+            remedy: "Convert it to JPEG, or give the manager a decoder for it (ImageManager.Configuration.decoders)."
+        )
+    }
+
     fileprivate func damagedTIFF(_ tiff: OpaquePointer) -> ImageError {
         let message = String(cString: gwi_tiff_message(tiff))
         return badData("The TIFF is damaged or of an unknown kind (\(message.isEmpty ? "no cause is known" : message))")
