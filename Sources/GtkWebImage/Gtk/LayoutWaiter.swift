@@ -21,15 +21,7 @@ final class LayoutWaiter {
     /// Calls `body` after the next layout of a widget; immediately if the widget has no frame clock.
     static func wait(for widget: UnsafeMutablePointer<GtkWidget>, _ body: @escaping () -> Void) {
         guard let clock = gtk_widget_get_frame_clock(widget) else { return body() }
-        let object = UnsafeMutableRawPointer(clock).assumingMemoryBound(to: GObject.self)
-        let waiter: LayoutWaiter
-        if let existing = g_object_get_qdata(object, quark) {
-            waiter = Unmanaged<LayoutWaiter>.fromOpaque(existing).takeUnretainedValue()
-        } else {
-            waiter = LayoutWaiter(clock)
-            let context = Unmanaged.passRetained(waiter).toOpaque()
-            g_object_set_qdata_full(object, quark, context) { Unmanaged<LayoutWaiter>.fromOpaque($0!).release() }
-        }
+        let waiter = UnsafeMutableRawPointer(clock).companion(quark) { LayoutWaiter(clock) }
         waiter.waiting.append(body)
         if waiter.handler == nil {
             waiter.handler = waiter.clock.connect("paint", phase: .afterDefault) { [weak waiter] in waiter?.didLayOut()

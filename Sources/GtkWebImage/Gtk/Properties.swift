@@ -19,6 +19,17 @@ extension UnsafeMutableRawPointer {
             && g_type_is_a(property.pointee.value_type, type) != 0
     }
 
+    /// The object of the library that this one owns under a key, made when it is first wanted. Another thread may release it.
+    func companion<T: AnyObject>(_ key: GQuark, make: () -> T) -> T {
+        let object = assumingMemoryBound(to: GObject.self)
+        if let known = g_object_get_qdata(object, key) { return Unmanaged<T>.fromOpaque(known).takeUnretainedValue() }
+        let made = make()
+        g_object_set_qdata_full(object, key, Unmanaged.passRetained(made).toOpaque()) {
+            Unmanaged<AnyObject>.fromOpaque($0!).release()
+        }
+        return made
+    }
+
     /// The object that a property holds. The caller does not own a reference.
     func objectProperty(_ name: String) -> UnsafeMutableRawPointer? {
         var value = GValue()

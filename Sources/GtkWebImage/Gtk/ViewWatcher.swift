@@ -51,14 +51,7 @@ final class ViewWatcher {
 
         /// Belongs to the frame clock, and is released with it.
         static func of(_ clock: OpaquePointer) -> Window {
-            let object = UnsafeMutableRawPointer(clock).assumingMemoryBound(to: GObject.self)
-            if let existing = g_object_get_qdata(object, quark) {
-                return Unmanaged<Window>.fromOpaque(existing).takeUnretainedValue()
-            }
-            let window = Window(clock)
-            let context = Unmanaged.passRetained(window).toOpaque()
-            g_object_set_qdata_full(object, quark, context) { Unmanaged<Window>.fromOpaque($0!).release() }
-            return window
+            UnsafeMutableRawPointer(clock).companion(quark) { Window(clock) }
         }
 
         func add(_ watcher: ViewWatcher) {

@@ -36,23 +36,17 @@ final class WidgetSlots {
     }
 
     static func of(_ object: UnsafeMutableRawPointer) -> WidgetSlots {
-        if let existing = existing(of: object) { return existing }
-        let isWidget = object.isInstance(of: gtk_widget_get_type())
-        let slots = WidgetSlots(isWidget ? WidgetReference(object) : nil)
-        if isWidget {
+        // They are released when the widget is finalised, and cancel their loads in deinit.
+        object.companion(quark) {
+            let isWidget = object.isInstance(of: gtk_widget_get_type())
+            let slots = WidgetSlots(isWidget ? WidgetReference(object) : nil)
+            guard isWidget else { return slots }
             WindowMonitor.start()
             object.connect("map") { [weak slots] in slots?.forEach { $0.widgetMapped() } }
             object.connect("unmap") { [weak slots] in slots?.forEach { $0.widgetUnmapped() } }
             object.connect("notify::root") { [weak slots] in slots?.rootChanged() }
+            return slots
         }
-        g_object_set_qdata_full(
-            object.assumingMemoryBound(to: GObject.self),
-            quark,
-            Unmanaged.passRetained(slots).toOpaque(),
-            // Runs when the widget is finalised, on any thread. The slots cancel their loads in deinit.
-            { Unmanaged<WidgetSlots>.fromOpaque($0!).release() }
-        )
-        return slots
     }
 
     func existingSlot(for key: OperationKey) -> ImageSlot? { slots[key] }
