@@ -43,6 +43,30 @@ extension Scenario {
             }
         },
 
+        Scenario(
+            "The desktop's module for proxies is loaded on the main thread, which may be within a dlopen of libsoup"
+        ) {
+            for name in ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] { unsetenv(name) }
+            func hasModule() -> Bool {
+                (try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8))?.contains("proxy.so") == true
+            }
+            func threads() -> [String] {
+                let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+                return numbers.compactMap { try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8) }
+            }
+            guard !hasModule() else { throw Skipped(reason: "GTK has loaded a module for proxies") }
+            // Given a load that waits for its proxy while the main thread does something else
+            let stage = try Stage()
+            let ended = Mutex(false)
+            _ = stage.manager.load(stage.url(0x336699), on: InlineDispatcher()) { _ in ended.withLock { $0 = true } }
+            while !threads().contains("gwi-proxy\n") || threads().contains("gwi-setup\n") { sched_yield() }
+            // Then no thread has loaded the module
+            expect(!hasModule() && !ended.withLock { $0 })
+            // And the load goes on with the main loop.
+            expect(MainLoopPump.run(until: { ended.withLock { $0 } }))
+            guard hasModule() else { throw Skipped(reason: "No module for proxies is installed") }
+        },
+
         Scenario("A flood of deliveries leaves time for drawing") {
             // Given more work than fits into one main-loop iteration, and a source with the priority of redrawing
             let log = EventLog<String>()

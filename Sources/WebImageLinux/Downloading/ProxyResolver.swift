@@ -1,4 +1,5 @@
 internal import CWebImageGLib
+import Dispatch
 import FoundationEssentials
 import Synchronization
 import WebImageCore
@@ -54,6 +55,12 @@ final class ProxyResolver: Sendable {
 
     /// The resolver that uses g_proxy_resolver_lookup.
     static let desktop = ProxyResolver { url in
+        // Only an app with widgets is certain to run the main loop.
+        if g_type_from_name("GtkWidget") != 0 {
+            prepareDesktop()
+            isLoaded.wait()
+            isLoaded.signal()
+        }
         guard let resolver = makeDesktopResolver() else { return nil }
         // GLib falls back to this resolver on a machine without a proxy service.
         guard String(cString: g_type_name_from_instance(asTypeInstance(resolver))) != "GDummyProxyResolver" else {
@@ -70,20 +77,25 @@ final class ProxyResolver: Sendable {
         return proxies
     }
 
-    /// Loads the resolver of the desktop on another thread, once. It is a module of GIO that asks the session bus for the settings, which
-    /// the first transfer would wait for.
+    /// Loads the resolver of the desktop, a module of GIO, on the main loop. Another thread would take GModule's lock and then that of the
+    /// dynamic loader. A dlopen on the main thread takes them the other way round where it brings libsoup, whose constructor calls
+    /// g_module_open.
     static func prepareDesktop() {
         _ = preparation
     }
 
-    private static let preparation: Void = startOptionalWork { _ = makeDesktopResolver() }
+    private static let isLoaded = DispatchSemaphore(value: 0)
+    private static let preparation: Void = MainLoopDispatcher.shared.dispatch {
+        _ = makeDesktopResolver()
+        isLoaded.signal()
+    }
 
     /// Returns GIO's resolver, which GIO owns; `nil` when the environment sets a proxy or the settings are missing.
     private static func makeDesktopResolver() -> OpaquePointer? {
         guard !isSetByEnvironment, hasSettings else { return nil }
         // GIO creates the resolver while it holds the lock of its modules, and the resolver waits for the once of the file systems
         // (libproxy's) or of the settings (GNOME's). gtk_init, on the main thread, enters the once first and then takes the lock:
-        // without these calls the two threads wait for each other.
+        // without these calls a lookup before gtk_init and the main thread wait for each other.
         _ = g_vfs_get_default()
         if let backend = g_settings_backend_get_default() { g_object_unref(UnsafeMutableRawPointer(backend)) }
         return g_proxy_resolver_get_default()
