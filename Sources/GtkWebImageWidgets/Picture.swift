@@ -24,8 +24,9 @@ public final class Picture: PictureBindable {
     }
 }
 
-/// Makes the widget of a wrapper and takes the reference that the wrapper owns. Without GTK the constructors end in a
-/// segmentation fault, which says nothing.
+/// Makes the widget of a wrapper and takes the reference that the wrapper owns. Swift may release a wrapper right after its pointer was
+/// read, so the widget stays for the call that gives it a parent. Without GTK the constructors end in a segmentation fault, which says
+/// nothing.
 @MainActor
 func makeWidget(_ make: () -> UnsafeMutablePointer<GtkWidget>?) -> GObjectBox {
     guard gtk_is_initialized() != 0, let widget = make() else {
@@ -34,5 +35,5 @@ func makeWidget(_ make: () -> UnsafeMutablePointer<GtkWidget>?) -> GObjectBox {
                 + "handler of a GtkApplication."
         )
     }
-    return GObjectBox(retaining: widget)
+    return GObjectBox(retaining: widget, releaseOn: .laterOnMain)
 }

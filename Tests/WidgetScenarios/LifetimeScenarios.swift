@@ -38,6 +38,20 @@ extension Scenario {
             expect(pictures.prefix(3).allSatisfy { $0.currentImage != nil })
         },
 
+        Scenario("A widget outlives its wrapper until the next turn of the main loop, or with its parent") {
+            let stage = try Stage()
+            stage.present()
+            // Swift releases a wrapper after its last use.
+            @MainActor func child() -> UnsafeMutablePointer<GtkWidget> { Picture().widget }
+            let kept = child()
+            stage.append(kept)
+            expectEqual(gtk_widget_get_parent(kept), stage.box)
+            let orphan = WidgetReference(UnsafeMutableRawPointer(child()))
+            expect(orphan.address != nil)
+            expect(MainLoopPump.run(until: { orphan.address == nil }))
+            expectEqual(gtk_widget_get_parent(kept), stage.box)
+        },
+
         Scenario("Images load in the order of the priorities of their requests, and those off screen last") {
             // Given a server that holds the first image, and one transfer at a time
             let (gate, downloader) = (ServerGate(), oneTransferAtATime())

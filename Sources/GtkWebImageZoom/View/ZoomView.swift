@@ -30,7 +30,7 @@ public final class ZoomView: GtkWidgetConvertible {
         guard gtk_is_initialized() != 0, let picture = gtk_picture_new() else {
             fatalError("GTK is not initialized, so there can be no widgets. Call gtk_init first.")
         }
-        widget = GObjectBox(retaining: UnsafeMutableRawPointer(picture))
+        widget = GObjectBox(retaining: UnsafeMutableRawPointer(picture), releaseOn: .laterOnMain)
         content = ZoomContent(picture)
         paintable = GObjectBox(adopting: UnsafeMutableRawPointer(content.native))
         gtk_picture_set_paintable(OpaquePointer(picture), content.native)

@@ -9,17 +9,21 @@ package final class GObjectBox: @unchecked Sendable {
     package enum ReleaseThread: Sendable {
         /// Widgets, and everything that a renderer has drawn.
         case main
+        /// Widgets that may have no parent yet: on the main thread, in a later turn of the main loop.
+        case laterOnMain
         /// Plain data that never reached a widget.
         case any
     }
 
     package let pointer: UnsafeMutableRawPointer
     private let needsMainThread: Atomic<Bool>
+    private let isReleasedLater: Bool
 
     /// Takes over a reference that the caller owns.
     package init(adopting object: UnsafeMutableRawPointer, releaseOn thread: ReleaseThread = .main) {
         pointer = object
-        needsMainThread = Atomic(thread == .main)
+        needsMainThread = Atomic(thread != .any)
+        isReleasedLater = thread == .laterOnMain
     }
 
     /// Takes a reference of its own. A floating reference, such as that of a new widget, is sunk.
@@ -29,7 +33,7 @@ package final class GObjectBox: @unchecked Sendable {
     }
 
     deinit {
-        guard needsMainThread.load(ordering: .acquiring), !MainLoopDispatcher.shared.isCurrent else {
+        guard needsMainThread.load(ordering: .acquiring), isReleasedLater || !MainLoopDispatcher.shared.isCurrent else {
             return g_object_unref(pointer)
         }
         let orphan = Orphan(pointer: pointer)
