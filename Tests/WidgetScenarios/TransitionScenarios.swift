@@ -165,13 +165,18 @@ extension Scenario {
             stage.present()
             picture.setImage(with: stage.url(0xFF0000), manager: stage.manager, completion: stage.completion)
             stage.waitForResults(1)
-            picture.imageTransition = .crossfade(duration: .milliseconds(60))
-            var wasThere = false
+            var (wasThere, events) = (false, [String]())
+            var transition = ImageTransition.crossfade(duration: .milliseconds(60))
+            transition.onEnd = { events.append("end") }
+            picture.imageTransition = transition
             picture.setImage(
                 with: stage.url(0x0000FF),
                 options: BindingOptions(whileLoading: .placeholderOrCurrentImage, awaitsTransition: true),
                 manager: stage.manager,
-                completion: { _ in wasThere = true }
+                completion: { _ in
+                    wasThere = true
+                    events.append("completion")
+                }
             )
             // The image is set before the completion is called.
             expect(MainLoopPump.run(until: { picture.currentImage?.color == 0x0000FF }))
@@ -186,6 +191,7 @@ extension Scenario {
             expectEqual(stage.results.count, 1)
             stage.waitForResults(2)
             expect(wasThere)
+            expectEqual(events, ["end", "completion"])
             stage.waitForFrame()
             expectEqual(rendered(picture.widget)?.color(0.5, 0.5), 0x0000FF)
         },
