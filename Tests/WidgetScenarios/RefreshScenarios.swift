@@ -52,6 +52,34 @@ extension Scenario {
             expectEqual(stage.results[3].source, .revalidated)
             expectEqual(stage.server.requests.count, 3)
         },
+        Scenario("A reload of the image on display keeps it until the new one arrives") {
+            let isFirst = Mutex(true)
+            let gate = ServerGate()
+            let stage = try Stage { request in
+                var response = Stage.answer(request)
+                if !isFirst.withLock({ exchange(&$0, with: false) }) { response.faults.gate = gate }
+                return response
+            }
+            let picture = stage.addImage()
+            stage.present()
+            let request = ImageRequest(url: stage.url(0x336699))
+            picture.setImage(with: request, manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            var reload = request
+            reload.cachePolicy = .reload
+            picture.setImage(
+                with: reload,
+                placeholder: .color(.black),
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            expectEqual(picture.currentImage?.color, 0x336699)
+            expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
+            expectEqual(picture.currentImage?.color, 0x336699)
+            gate.open()
+            stage.waitForResults(2)
+            expectEqual(stage.results[1].source, .loader)
+        },
         Scenario("A refresh without a server keeps the cached image and completes with the error") {
             let stage = try Stage()
             let picture = stage.addImage()

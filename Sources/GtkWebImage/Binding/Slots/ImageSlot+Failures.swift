@@ -66,7 +66,7 @@ extension ImageSlot {
         let task = ended.request.manager.makeParentTask(for: ended.image.onScreen)
         var load = SlotLoad(task: task, request: ended.request.withoutHandlers, image: ended.image)
         load.ignoresFailureCache = ignoresFailureCache
-        load.showsFallback = ended.isFallbackShown
+        load.keepsImage = ended.isFallbackShown
         current = load
         prepareLoad()
     }

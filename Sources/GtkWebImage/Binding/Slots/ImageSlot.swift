@@ -183,11 +183,13 @@ final class ImageSlot {
     private func replaceLoad(with request: BindingRequest, _ completion: Completion?) -> ImageTask {
         guard let image = request.image else { return clear(for: request, completion) }
         if let task = join(request, completion) { return task }
-        let showsFallback = current.map { $0.isFallbackShown && $0.request.isEquivalent(to: request) } ?? false
+        let keepsImage = current.map {
+            $0.isShown && $0.image.url == image.url && $0.image.transformer == image.transformer
+        }
         end(request.options.previousLoad)
         let task = request.manager.makeParentTask(for: image.onScreen, completion: completion)
         current = SlotLoad(task: task, request: request, image: image)
-        current?.showsFallback = showsFallback
+        current?.keepsImage = keepsImage == true
         if request.progress != nil || request.partial != nil { dropHandlersAtEnd(of: task) }
         prepareLoad()
         return task
@@ -277,7 +279,7 @@ final class ImageSlot {
             current?.variantRank = hit.variantRank
             if let response = hit.response { return finish(task, .success(response)) }
             show(hit.image, animated: false, .newImage)
-        } else if current?.request.options.whileLoading != .currentImage, current?.showsFallback != true {
+        } else if current?.request.options.whileLoading != .currentImage, current?.keepsImage != true {
             showPlaceholder()
         }
         startWhenLaidOut(size)

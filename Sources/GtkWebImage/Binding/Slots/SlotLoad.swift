@@ -45,8 +45,8 @@ struct SlotLoad: Sendable {
     var refinement = Refinement.idle
     /// The place of the file that was asked for among the variants of the image, the smallest first; `nil` without variants.
     var variantRank: Int?
-    /// Whether the load before has left its fallback on display, which is better than a placeholder.
-    var showsFallback = false
+    /// Whether the load before has left the image, or a fallback, on display, which is better than a placeholder.
+    var keepsImage = false
     /// Set while a load that failed without a connection, or has shown a fallback, waits for the network.
     var networkObservation: ObservationToken?
 
