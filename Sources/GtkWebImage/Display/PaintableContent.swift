@@ -102,13 +102,13 @@ final class PaintableContent {
         finishTransition()
         if let transition, isOnScreen, !ReducedMotion.isRequested {
             self.transition = RunningTransition(from: displayed.visible, focus: displayed.focus, transition)
-            if let onEnd { self.transition?.onEnd.append(onEnd) }
             if let onEnd = transition.onEnd { self.transition?.onEnd.append(onEnd) }
             // In a turn of its own, since it may set another image. Frames are drawn after that, at a lower priority.
             if let onStart = transition.onStart {
                 MainLoopDispatcher.shared.dispatch { MainActor.assumeIsolated { onStart() } }
             }
         }
+            if let onEnd { self.transition?.onEnd.append(onEnd) }
         display(next, isContinued: isContinued)
         if self.transition == nil { onEnd?() }
     }
