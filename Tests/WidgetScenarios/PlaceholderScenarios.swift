@@ -27,6 +27,42 @@ extension Scenario {
             expectEqual(shownColor(picture), 0x00FF00)
         },
 
+        Scenario("Without a URL the widget shows its error placeholder") {
+            let stage = try Stage()
+            let picture = stage.addImage()
+            stage.present()
+            picture.errorPlaceholder = .image(makeImage(0xFF0000))
+            picture.setImage(
+                with: nil as URL?,
+                placeholder: .image(makeImage(0x00FF00)),
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            stage.waitForResults(1)
+            expectEqual(stage.results[0].errorCode, .invalidURL)
+            expectEqual(shownColor(picture), 0xFF0000)
+        },
+
+        Scenario("The icon of a failure is drawn over the preview that was the placeholder") {
+            let stage = try Stage()
+            let picture = stage.addImage()
+            stage.present()
+            picture.errorPlaceholder = .icon("image-missing-symbolic", pixelSize: 32)
+            picture.setImage(
+                with: stage.server.url("/missing"),
+                placeholder: .image(solid(0x00FF00, width: 50, height: 40)),
+                manager: stage.manager,
+                completion: stage.completion
+            )
+            stage.waitForResults(1)
+            stage.waitForFrame()
+            let shown = try require(rendered(picture.widget))
+            expectEqual(shown.color(0.05, 0.05), 0x00FF00)
+            expect(shown.difference(from: solid(0x00FF00, width: 100, height: 80)) > 0, "there is no icon")
+            let paintable = try require(gtk_picture_get_paintable(picture.widget.opaque))
+            expectEqual(gdk_paintable_get_intrinsic_width(paintable), 50, "the place of the preview")
+        },
+
         Scenario("A delayed placeholder appears only when the load fails") {
             let stage = try Stage()
             let picture = stage.addImage()

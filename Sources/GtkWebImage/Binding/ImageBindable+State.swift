@@ -69,7 +69,8 @@ extension ImageBindable {
     public var animationPlayer: AnimationPlayer? { imageBinding.existingSlot?.target.content?.player }
 
     /// The placeholder that is shown when a load fails, unless the widget shows a preview of the image: that of
-    /// `previewURL`, a ThumbHash or another size. Default: none; the widget keeps what it shows.
+    /// `previewURL`, a ThumbHash or another size. An icon is drawn over a placeholder that is an image, such as a BlurHash. It is also
+    /// shown where there is no URL. Default: none; the widget keeps what it shows.
     public var errorPlaceholder: Placeholder? {
         get { imageBinding.existingSlot?.configuration.errorPlaceholder }
         nonmutating set { imageBinding.slot.configuration.errorPlaceholder = newValue }

@@ -25,7 +25,7 @@ extension ImageBindable {
     /// The load that is awaited waits until the widget is mapped; it fails with `ImageError.Code.cancelled` when another
     /// image is set or the widget is destroyed.
     /// - Parameters:
-    ///   - source: The URL or the ImageRequest to load. `nil` clears the widget, or shows the placeholder, and fails with
+    ///   - source: The URL or the ImageRequest to load. `nil` shows the error placeholder, the placeholder or nothing, and fails with
     ///     `ImageError.Code.invalidURL`.
     ///   - placeholder: The stand-in until there is an image. Default: none; `BindingOptions.whileLoading` says what
     ///     the widget shows then.

@@ -72,8 +72,13 @@ final class PaintableContent {
 
     // Content
 
-    func show(_ placeholder: Placeholder?) {
-        display(Displayed(content: DisplayedContent(placeholder), isPlaceholder: true))
+    /// - Parameter keepsPreview: Whether an icon is drawn over an image that is on display as a placeholder.
+    func show(_ placeholder: Placeholder?, keepsPreview: Bool = false) {
+        var content = DisplayedContent(placeholder)
+        if keepsPreview, displayed.isPlaceholder, case .icon(let icon, _) = content {
+            content = .icon(icon, over: displayed.content.image)
+        }
+        display(Displayed(content: content, isPlaceholder: true))
     }
 
     /// Shows an image as a placeholder.
@@ -103,12 +108,12 @@ final class PaintableContent {
         if let transition, isOnScreen, !ReducedMotion.isRequested {
             self.transition = RunningTransition(from: displayed.visible, focus: displayed.focus, transition)
             if let onEnd = transition.onEnd { self.transition?.onEnd.append(onEnd) }
+            if let onEnd { self.transition?.onEnd.append(onEnd) }
             // In a turn of its own, since it may set another image. Frames are drawn after that, at a lower priority.
             if let onStart = transition.onStart {
                 MainLoopDispatcher.shared.dispatch { MainActor.assumeIsolated { onStart() } }
             }
         }
-            if let onEnd { self.transition?.onEnd.append(onEnd) }
         display(next, isContinued: isContinued)
         if self.transition == nil { onEnd?() }
     }

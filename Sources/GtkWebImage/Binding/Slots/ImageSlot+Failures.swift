@@ -8,7 +8,7 @@ extension ImageSlot {
         accessibility.hasFailed = true
         guard let load = current, load.request.options.display != .manual, !load.showsPreview else { return }
         if let placeholder = configuration.errorPlaceholder {
-            placeholders.show(placeholder, load.request.manager)
+            placeholders.show(placeholder, load.request.manager, keepsPreview: true)
         } else if load.request.options.whileLoading == .currentImage, load.request.placeholder != nil {
             showPlaceholder()
         }

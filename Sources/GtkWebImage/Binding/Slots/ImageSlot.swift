@@ -241,10 +241,10 @@ final class ImageSlot {
         }
     }
 
-    /// Clears the widget for a caller that has no URL. The task fails in a later turn of the main loop.
+    /// Clears the widget for a caller that has no URL, or shows its error placeholder. The task fails in a later turn of the main loop.
     private func clear(for request: BindingRequest, _ completion: Completion?) -> ImageTask {
         end(request.options.previousLoad)
-        clear(request.placeholder, request.manager)
+        clear(configuration.errorPlaceholder ?? request.placeholder, request.manager)
         let task = request.manager.makeParentTask(for: .empty, completion: completion)
         let error = ImageError.noURL(remedy: "Call clearImage() to clear a widget.")
         MainLoopDispatcher.shared.dispatch { task.complete(.failure(error)) }

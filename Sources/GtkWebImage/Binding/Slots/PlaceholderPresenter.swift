@@ -16,10 +16,10 @@ final class PlaceholderPresenter {
     }
 
     /// Shows a placeholder. One that is an image itself waits for ``load(at:)``.
-    func show(_ placeholder: Placeholder?, _ manager: ImageManager) {
+    func show(_ placeholder: Placeholder?, _ manager: ImageManager, keepsPreview: Bool = false) {
         cancel()
         guard target.attach() else { return }
-        target.content?.show(placeholder)
+        target.content?.show(placeholder, keepsPreview: keepsPreview)
         target.changed()
         if case .url(let url) = placeholder?.kind { missing = (url, manager) }
     }

@@ -7,7 +7,7 @@ import WebImageLinux
 enum DisplayedContent {
     case nothing
     case image(WebImage)
-    case icon(PlaceholderIcon)
+    case icon(PlaceholderIcon, over: WebImage? = nil)
     case color(ImageColor)
     /// A GdkPaintable of the app.
     case paintable(GObjectBox)
@@ -34,8 +34,8 @@ enum DisplayedContent {
     /// The intrinsic size in application pixels; 0 if there is none.
     var size: (width: Double, height: Double) {
         switch self {
-        case .image(let image): (image.logicalWidth, image.logicalHeight)
-        case .icon(let icon): (Double(icon.pixelSize), Double(icon.pixelSize))
+        case .image(let image), .icon(_, let image?): (image.logicalWidth, image.logicalHeight)
+        case .icon(let icon, nil): (Double(icon.pixelSize), Double(icon.pixelSize))
         case .paintable(let paintable):
             (
                 Double(gdk_paintable_get_intrinsic_width(paintable.opaquePointer)),
@@ -54,7 +54,8 @@ enum DisplayedContent {
             let texture = image.texture
             texture.markDrawn()
             gdk_paintable_snapshot(texture.pointer, context.snapshot, context.width, context.height)
-        case .icon(let icon):
+        case .icon(let icon, let image):
+            if let image { DisplayedContent.image(image).draw(in: context) }
             let side = min(Double(icon.pixelSize), context.width, context.height)
             guard side >= 1 else { return }
             context.centered(width: side, height: side) { icon.draw(in: $0) }
@@ -69,8 +70,11 @@ enum DisplayedContent {
 
     /// Draws the content in its own aspect ratio, so that it covers the box and is cropped around a point.
     func drawCovering(in context: DrawingContext, focus: ImagePoint) {
-        var own = size
-        if case .icon = self { own = (0, 0) }
+        let own = size
+        if case .icon(let icon, let image) = self {
+            if let image { DisplayedContent.image(image).drawCovering(in: context, focus: focus) }
+            return DisplayedContent.icon(icon).draw(in: context)
+        }
         guard own.width > 0, own.height > 0 else { return draw(in: context) }
         let factor = max(context.width / own.width, context.height / own.height)
         context.clipped {
