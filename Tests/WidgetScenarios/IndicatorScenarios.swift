@@ -52,6 +52,38 @@ extension Scenario {
             expectEqual(witness.fractions.count, count, "it is drawn still")
         },
 
+        Scenario("A bar fills from the side at which lines begin, and an icon is that of the direction", .drawing) {
+            // Given an image of which a half has arrived
+            let file = TestImage.make(size: PixelSize(width: 200, height: 100), format: .png) { x, y in
+                UInt32(x * 7919 ^ y * 104_729) & 0xFFFFFF
+            }
+            let stage = try Stage { _ in
+                var response = ServerResponse.ok(file, contentType: "image/png")
+                response.faults.bodyGate = (afterBytes: file.count / 2, gate: ServerGate())
+                return response
+            }
+            let (picture, icon) = (stage.addImage(), stage.addImage())
+            stage.present()
+            picture.imageIndicator = ImageIndicator(ImageIndicator.bar.style, delay: .zero)
+            picture.setImage(
+                with: stage.server.url("/a"),
+                placeholder: .color(ImageColor(0xFFFFFF)),
+                manager: stage.manager
+            )
+            icon.clearImage(placeholder: .icon("go-next-symbolic"), manager: stage.manager)
+            expect(MainLoopPump.run(until: { picture.imageProgress.fraction > 0.3 }))
+            var icons: [WebImage] = []
+            for (direction, x) in [(GTK_TEXT_DIR_LTR, 0.25), (GTK_TEXT_DIR_RTL, 0.75)] {
+                for widget in [picture.widget, icon.widget] { gtk_widget_set_direction(widget, direction) }
+                stage.waitForFrame()
+                let shown = try require(rendered(picture.widget))
+                // The filled part is darker than the rest.
+                expect(shown.color(x, 0.5) & 0xFF < shown.color(1 - x, 0.5) & 0xFF, "\(direction)")
+                icons.append(try require(rendered(icon.widget)))
+            }
+            expect(icons[0].difference(from: icons[1]) > 0, "the arrow points the same way")
+        },
+
         Scenario("An indicator ends when the widget gets no image instead") {
             let gate = ServerGate()
             let stage = try Stage(heldBy: gate)

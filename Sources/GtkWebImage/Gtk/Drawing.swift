@@ -29,6 +29,11 @@ struct DrawingContext {
         return name != "GskCairoRenderer" && name != "GskBroadwayRenderer"
     }
 
+    /// The direction in which the widget is laid out.
+    var direction: GtkTextDirection {
+        widget.map { gtk_widget_get_direction($0) } ?? gtk_widget_get_default_direction()
+    }
+
     var bounds: graphene_rect_t {
         graphene_rect_t(
             origin: graphene_point_t(x: 0, y: 0),

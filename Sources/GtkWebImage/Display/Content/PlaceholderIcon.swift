@@ -7,7 +7,7 @@ final class PlaceholderIcon {
     let name: String
     /// Width and height in application pixels.
     let pixelSize: Int
-    private var found: (icon: GObjectBox, scale: Int32)?
+    private var found: (icon: GObjectBox, scale: Int32, direction: GtkTextDirection)?
 
     init(_ name: String, pixelSize: Int) {
         self.name = name
@@ -16,7 +16,7 @@ final class PlaceholderIcon {
 
     /// Draws the icon into a square box; a symbolic one in the text colour of the widget.
     func draw(in context: DrawingContext) {
-        guard let icon = icon(for: context.widget) else { return }
+        guard let icon = icon(for: context.widget, context.direction) else { return }
         var colors: [GdkRGBA] = []
         if let widget = context.widget {
             // Foreground, error, warning and success (GtkSymbolicColor) are all the same: a placeholder is one colour.
@@ -27,19 +27,18 @@ final class PlaceholderIcon {
     }
 
     /// - Returns: `nil` without a display.
-    private func icon(for widget: UnsafeMutablePointer<GtkWidget>?) -> OpaquePointer? {
+    private func icon(for widget: UnsafeMutablePointer<GtkWidget>?, _ direction: GtkTextDirection) -> OpaquePointer? {
         let scale = widget.map { gtk_widget_get_scale_factor($0) } ?? 1
-        if let found, found.scale == scale { return found.icon.opaquePointer }
+        if let found, found.scale == scale, found.direction == direction { return found.icon.opaquePointer }
         guard let display = gdk_display_get_default() else { return nil }
         let theme = gtk_icon_theme_get_for_display(display)
         let flags = GtkIconLookupFlags(rawValue: 0)
-        let direction = GTK_TEXT_DIR_NONE
         guard
             let icon = gtk_icon_theme_lookup_icon(theme, name, nil, Int32(clamping: pixelSize), scale, direction, flags)
         else {
             return nil
         }
-        found = (GObjectBox(adopting: UnsafeMutableRawPointer(icon)), scale)
+        found = (GObjectBox(adopting: UnsafeMutableRawPointer(icon)), scale, direction)
         return icon
     }
 }

@@ -38,7 +38,9 @@ struct BarIndicator: ImageIndicating {
         let y = (canvas.height - height) / 2
         canvas.bar(x: x, y: y, width: width, height: height, opacity: 0.15)
         if let fraction {
-            canvas.bar(x: x, y: y, width: max(width * fraction, height), height: height, opacity: 0.8)
+            let filled = max(width * fraction, height)
+            let start = canvas.isRightToLeft ? x + width - filled : x
+            canvas.bar(x: start, y: y, width: filled, height: height, opacity: 0.8)
         } else {
             let block = width * 0.3
             let position = (1 - cos(time * 2)) / 2

@@ -7,12 +7,15 @@ public final class IndicatorCanvas {
     public let width: Double
     /// The height of the image that is loading, in application pixels.
     public let height: Double
+    /// Whether the widget is laid out from right to left.
+    let isRightToLeft: Bool
     private let cairo: OpaquePointer
     private let color: GdkRGBA
 
     init(_ context: DrawingContext, color: GdkRGBA) {
         width = context.width
         height = context.height
+        isRightToLeft = context.direction == GTK_TEXT_DIR_RTL
         self.color = color
         var bounds = context.bounds
         cairo = gtk_snapshot_append_cairo(context.snapshot, &bounds)
