@@ -234,6 +234,12 @@ extension Scenario {
             expect(button.fixedImageSize?.height == 32)
             button.fixedImageSize = nil
             expect(MainLoopPump.run(until: { gtk_widget_get_width(child) > 300 }))
+            // A GtkImage is square.
+            let icon = GtkWebImageWidgets.Image()
+            icon.fixedImageSize = (64, 48)
+            expectEqual(icon.pixelSize, 48)
+            icon.fixedImageSize = nil
+            expectEqual(icon.pixelSize, -1)
         },
 
         Scenario("A step of the app that makes new pixels lets the image grow with its widget", .drawing) {

@@ -51,8 +51,8 @@ extension ImageBindable {
 
     /// The size in application pixels that a GtkPicture asks for, whatever its image, such as that of an avatar on a button. The GtkPicture
     /// of a button keeps it in all states; another one grows where its parent has more room, unless its alignment forbids that. It takes
-    /// the place of a size request. Without effect on backgrounds, which have no size, and on widgets that show images in other ways, such
-    /// as GtkImage. Default: `nil`, for the size of the image.
+    /// the place of a size request. A GtkImage gets the shorter side as its pixel-size. On backgrounds, which have no size, and on widgets
+    /// that show images in other ways it has no effect, and that is logged. Default: `nil`, for the size of the image.
     public var fixedImageSize: (width: Int, height: Int)? {
         get { imageBinding.existingSlot?.target.fixedSize }
         nonmutating set { imageBinding.slot.target.fixedSize = newValue }

@@ -46,6 +46,16 @@ final class PropertyTarget: SlotTarget {
         return shown == paintable.nativePaintablePointer || isWithdrawn && shown == nil
     }
 
+    var fixedSize: (width: Int, height: Int)? {
+        didSet {
+            guard let image = widget.pointer, property == "paintable", iconSize != nil else {
+                return reportFixedSize()
+            }
+            let side = fixedSize.map { Int32(clamping: min($0.width, $0.height)) } ?? -1
+            gtk_image_set_pixel_size(OpaquePointer(image), side)
+        }
+    }
+
     func didDraw(width: Double, height: Double) {
         drawnSide = max(width, height)
     }

@@ -35,7 +35,12 @@ extension SlotTarget {
     func didDraw(width: Double, height: Double) {}
     var fixedSize: (width: Int, height: Int)? {
         get { nil }
-        set {}
+        set { reportFixedSize() }
+    }
+    func reportFixedSize() {
+        WebImageLog.mistake(
+            "fixedImageSize has no effect on this widget. Set a size of the widget itself, such as AdwAvatar:size."
+        )
     }
     var image: WebImage? { content?.image }
 }
