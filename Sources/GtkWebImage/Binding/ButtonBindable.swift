@@ -25,7 +25,7 @@ extension ButtonBindable {
     /// The state whose image the button shows now: its present state, or the normal one where that has no image.
     public var displayedImageState: ImageState {
         guard let widget = WidgetReference(nativeWidgetPointer).pointer else { return .normal }
-        let states = ImageState.states(of: gtk_widget_get_state_flags(widget))
+        let states = ImageState.states(of: gtk_widget_get_state_flags(widget).rawValue)
         return states.first { imageBinding(for: $0).existingSlot?.target.content?.isEmpty == false } ?? .normal
     }
 

@@ -19,9 +19,10 @@ public enum ContentFit: Sendable {
     /// ![A small square image at its own size in the middle of its widget](fit-scale-down)
     case scaleDown
 
-    init(_ native: GtkContentFit) {
+    // Integers: a C type in a member of a public type would hide the constants of GTK from the C module of an app.
+    init(native: UInt32) {
         self =
-            switch native {
+            switch GtkContentFit(native) {
             case GTK_CONTENT_FIT_FILL: .stretch
             case GTK_CONTENT_FIT_COVER: .cover
             case GTK_CONTENT_FIT_SCALE_DOWN: .scaleDown
@@ -29,12 +30,12 @@ public enum ContentFit: Sendable {
             }
     }
 
-    var native: GtkContentFit {
+    var native: UInt32 {
         switch self {
-        case .stretch: GTK_CONTENT_FIT_FILL
-        case .contain: GTK_CONTENT_FIT_CONTAIN
-        case .cover: GTK_CONTENT_FIT_COVER
-        case .scaleDown: GTK_CONTENT_FIT_SCALE_DOWN
+        case .stretch: GTK_CONTENT_FIT_FILL.rawValue
+        case .contain: GTK_CONTENT_FIT_CONTAIN.rawValue
+        case .cover: GTK_CONTENT_FIT_COVER.rawValue
+        case .scaleDown: GTK_CONTENT_FIT_SCALE_DOWN.rawValue
         }
     }
 }

@@ -18,12 +18,12 @@ public enum ImageState: String, Sendable, CaseIterable {
     case highlighted
 
     /// The states of a widget with these flags besides the normal state, in descending precedence.
-    static func states(of flags: GtkStateFlags) -> [ImageState] {
+    static func states(of flags: UInt32) -> [ImageState] {
         let order: [(GtkStateFlags, ImageState)] = [
             (GTK_STATE_FLAG_INSENSITIVE, .insensitive), (GTK_STATE_FLAG_ACTIVE, .active),
             (GTK_STATE_FLAG_CHECKED, .checked), (GTK_STATE_FLAG_SELECTED, .selected),
             (GTK_STATE_FLAG_PRELIGHT, .prelight),
         ]
-        return order.filter { flags.rawValue & $0.0.rawValue != 0 }.map(\.1)
+        return order.filter { flags & $0.0.rawValue != 0 }.map(\.1)
     }
 }

@@ -56,8 +56,10 @@ extension PicturePointer {
     /// How the image fits into the widget, which also determines the size at which it is decoded. Default:
     /// ``ContentFit/contain``.
     public var contentFit: ContentFit {
-        get { ContentFit(gtk_picture_get_content_fit(OpaquePointer(nativeWidgetPointer))) }
-        nonmutating set { gtk_picture_set_content_fit(OpaquePointer(nativeWidgetPointer), newValue.native) }
+        get { ContentFit(native: gtk_picture_get_content_fit(OpaquePointer(nativeWidgetPointer)).rawValue) }
+        nonmutating set {
+            gtk_picture_set_content_fit(OpaquePointer(nativeWidgetPointer), GtkContentFit(newValue.native))
+        }
     }
 }
 

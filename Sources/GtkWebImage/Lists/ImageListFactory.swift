@@ -45,7 +45,7 @@ public final class ImageListFactory {
         object = GObjectBox(adopting: native)
         native.connectWithArgument("setup") { item in
             let picture = gtk_picture_new()!
-            gtk_picture_set_content_fit(OpaquePointer(picture), contentFit.native)
+            gtk_picture_set_content_fit(OpaquePointer(picture), GtkContentFit(contentFit.native))
             gtk_widget_set_size_request(picture, Int32(clamping: width), Int32(clamping: height))
             gtk_list_item_set_child(OpaquePointer(bitPattern: item), picture)
             configure(PicturePointer(picture))

@@ -10,6 +10,10 @@ func useEveryKind(_ picture: PicturePointer, _ url: URL) {
     let states = ImageState.allCases
     let fits = [ContentFit.stretch, .contain, .cover, .scaleDown]
     for fit in fits where fit != .stretch { picture.contentFit = fit }
+    // The constants of the app's own module stay visible.
+    let widget = picture.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self)
+    gtk_widget_set_state_flags(widget, GTK_STATE_FLAG_ACTIVE, 0)
+    gtk_picture_set_content_fit(OpaquePointer(widget), GTK_CONTENT_FIT_COVER)
     let positions = [EntryIconPosition.primary, .secondary]
     let display = [BindingOptions.Display.animated, .automatic, .manual]
     let previous = [BindingOptions.PreviousLoad.cancelled, .finishes]

@@ -89,7 +89,7 @@ final class WidgetPresenters {
 
     private func updateStates() {
         guard let pointer = widget.pointer else { return }
-        var states = ImageState.states(of: gtk_widget_get_state_flags(pointer))
+        var states = ImageState.states(of: gtk_widget_get_state_flags(pointer).rawValue)
         if isHighlighted { states.insert(.highlighted, at: 0) }
         for presenter in stateful { presenter.states = states }
     }
