@@ -355,7 +355,7 @@ private struct ForgetfulCache: DataCaching {
     var usage: CacheUsage { CacheUsage() }
 }
 
-/// A cache of an app that keeps entries in memory.
+/// A cache of an app that keeps entries in memory, with dates in seconds, as of files.
 private final class OwnCache: DataCaching {
     private let entries = Mutex<[String: CacheEntry]>([:])
     private let onStore = Mutex<(@Sendable (String) -> Void)?>(nil)
@@ -366,6 +366,8 @@ private final class OwnCache: DataCaching {
     func entry(for key: String) -> CacheEntry? { entries.withLock { $0[key] } }
     func store(_ entry: CacheEntry) {
         onStore.withLock { $0 }?(entry.key)
+        var entry = entry
+        entry.storedAt -= 0.4
         entries.withLock { $0[entry.key] = entry }
     }
     func remove(_ key: String) { entries.withLock { $0[key] = nil } }

@@ -26,7 +26,9 @@ extension DataCaching {
     func finishWriting(_ entry: CacheEntry, _ completion: DiskCache.Completion) {
         waitUntilWritten(entry.key)
         guard own == nil else { return }
-        completion(metadata(for: entry.key)?.storedAt == entry.storedAt ? nil : .refused)
+        // A cache of the app may keep seconds, or the date of its file.
+        let isKept = metadata(for: entry.key).map { $0.storedAt >= entry.storedAt - 1 }
+        completion(isKept == true ? nil : .refused)
     }
 
     /// Puts data of the app to an entry, and calls the completion once that is written. May block.

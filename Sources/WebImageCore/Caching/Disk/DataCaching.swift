@@ -76,7 +76,8 @@ public struct CacheEntry: Sendable, Equatable {
         get { boxedResponse.value }
         set { boxedResponse = Box(newValue) }
     }
-    /// When the bytes were stored. A 304 response does not change it, so it tells versions of an image apart.
+    /// When the bytes were stored. A 304 response does not change it, so it tells versions of an image apart. A cache of an app may round
+    /// it down to seconds.
     public var storedAt: Date
     /// A blurred version of the image, for managers that keep those.
     public var thumbHash: ThumbHash?
