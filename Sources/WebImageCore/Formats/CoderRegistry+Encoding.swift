@@ -9,7 +9,7 @@ extension CoderRegistry {
     /// without loss and with its metadata (``ImageAnimation/fileData``). Not for the main thread.
     /// - Parameters:
     ///   - image: The image.
-    ///   - format: Default: PNG for an image with alpha, else JPEG.
+    ///   - format: Default: for an animation, that of its file if it has frames, else WebP; otherwise PNG with alpha, JPEG without.
     ///   - options: How to write it.
     /// - Throws: ``ImageError/Code/encodingFailed``, also when there is no encoder for the format.
     public func encode(
@@ -17,7 +17,9 @@ extension CoderRegistry {
         as format: ImageFormat? = nil,
         options: EncodeOptions = EncodeOptions()
     ) throws(ImageError) -> Data {
-        let format = format ?? (image.pixels.hasAlpha ? .png : .jpeg)
+        let still: ImageFormat = image.pixels.hasAlpha ? .png : .jpeg
+        let moving = [.gif, .png].contains(image.format) ? image.format : .webp
+        let format = format ?? (image.animation == nil || options.isFirstFrameOnly ? still : moving)
         if options == EncodeOptions(), format == image.format, image.pixelSize == image.naturalSize,
             let file = image.animation?.fileData
         {

@@ -118,6 +118,21 @@ struct AnimationEncoderTests {
         return (durations, Int(lines.first ?? ""), frames)
     }
 
+    @Test("Without a format an animation is written with its frames, in the format of its file or as WebP")
+    func chosenFormat() throws {
+        for (format, expected) in [(nil, .webp), (.gif, .gif), (.png, .png), (.webp, .webp)]
+            as [(ImageFormat?, ImageFormat)]
+        {
+            let image = try format.map { try decode(registry.encode(movingSquare(), as: $0)) } ?? movingSquare()
+            let data = try registry.encode(image, options: Self.anew)
+            #expect(ImageFormat(sniffing: data) == expected)
+            #expect(try decode(data).frameCount == 5)
+        }
+        var options = EncodeOptions()
+        options.isFirstFrameOnly = true
+        #expect(ImageFormat(sniffing: try registry.encode(movingSquare(), options: options)) == .png)
+    }
+
     // MARK: - What is shown
 
     @Test("A square that moves over nothing leaves no trace", arguments: [ImageFormat.gif, .png])
