@@ -13,7 +13,8 @@ extension ImageRequest {
     ///   - size: The size of the thumbnail. Default: 256 pixels.
     ///   - createsMissing: Whether a thumbnail that does not exist is made and stored for all programs: images by this library,
     ///     other files by the installed thumbnailer of their type, which runs for at most 30 seconds, in a sandbox where bubblewrap
-    ///     is installed. Default: no; the load fails with ``/WebImageCore/ImageError/Code/unreadable``.
+    ///     is installed. Default: no; an image is then decoded itself, and another file fails with
+    ///     ``/WebImageCore/ImageError/Code/unreadable``.
     public init(thumbnailOf file: URL, size: DesktopThumbnails.Size = .large, createsMissing: Bool = false) {
         self.init(
             thumbnailOf: file,
@@ -78,7 +79,10 @@ struct ThumbnailLoader: DataLoading {
         guard let source = SourceFile(file), !thumbnails.contains(source) else { throw .noThumbnail(of: file) }
         if let found = thumbnails.thumbnail(of: source, longestSide: size.rawValue) { return found.data }
         let isHopeless = thumbnails.hasFailure(of: source) || Self.unended.withLock { $0.contains(source) }
-        guard createsMissing, !isHopeless else { throw .noThumbnail(of: file) }
+        guard createsMissing, !isHopeless else {
+            if let data = imageFile(source) { return data }
+            throw .noThumbnail(of: file)
+        }
         if let image = image(of: source) { return try thumbnails.store(image, for: source, size) }
         switch thumbnailers.make(source, longestSide: size.rawValue, isCancelled: { operation.isCancelled }) {
         case .made(let made) where isThumbnail(made): return try thumbnails.store(file: made, for: source, size)
@@ -97,14 +101,19 @@ struct ThumbnailLoader: DataLoading {
             && (try? Self.coders.decode(made, options: DecodeOptions())) != nil
     }
 
-    /// The image in a file that the library decodes itself, not larger than the thumbnail.
-    private func image(of source: SourceFile) -> WebImage? {
+    /// The bytes of a file that the library decodes itself.
+    private func imageFile(_ source: SourceFile) -> Data? {
         let limit = ImageDownloader.shared.configuration.maximumByteCount
         guard let head = try? FileStore().readHead(pathBytes: source.path, byteCount: ImageFormat.sniffLength),
-            case let format = ImageFormat(sniffing: head), format != .unknown, format != .svg,
-            Self.coders.decoder(for: format) != nil,
-            let data = try? FileStore().read(pathBytes: source.path, maximumByteCount: limit)
+            case let format = ImageFormat(sniffing: head), format != .unknown,
+            Self.coders.decoder(for: format) != nil
         else { return nil }
+        return try? FileStore().read(pathBytes: source.path, maximumByteCount: limit)
+    }
+
+    /// The image in such a file, not larger than the thumbnail.
+    private func image(of source: SourceFile) -> WebImage? {
+        guard let data = imageFile(source), ImageFormat(sniffing: data) != .svg else { return nil }
         var options = DecodeOptions()
         options.size = .contain(PixelSize(width: size.rawValue, height: size.rawValue))
         options.isFirstFrameOnly = true

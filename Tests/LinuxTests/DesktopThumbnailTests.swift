@@ -195,7 +195,7 @@ struct DesktopThumbnailTests {
         #expect(try DesktopThumbnails.Size.allCases.map { try width($0) } == [128, 512, 512, 512])
     }
 
-    @Test("A request for a thumbnail loads the one that exists, and fails without one")
+    @Test("A request for a thumbnail loads the one that exists, else the image, and fails for other files")
     func request() throws {
         let manager = manager()
         let loader = ThumbnailLoader(
@@ -204,8 +204,12 @@ struct DesktopThumbnailTests {
             size: .large,
             createsMissing: false
         )
-        let missing = load(ImageRequest(thumbnailOf: file, loader), manager).result
-        #expect(missing?.failure?.code == .unreadable)
+        let whole = try load(ImageRequest(thumbnailOf: file, loader), manager).result?.get().image
+        #expect(whole?.pixelSize == PixelSize(width: 640, height: 480))
+        let text = URL(filePath: "\(folder.path)/a.txt")
+        try Data("text".utf8).write(to: text)
+        #expect(load(ImageRequest(thumbnailOf: text, loader), manager).result?.failure?.code == .unreadable)
+        manager.cache.removeAllFromMemory()
         try thumbnails.store(cyan, for: file)
         manager.forgetAllFailures()
         #expect(
