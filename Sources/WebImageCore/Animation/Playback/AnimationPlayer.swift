@@ -217,7 +217,7 @@ public final class AnimationPlayer {
         (isPlaying, isLate) = (false, false)
         cancelCall?()
         cancelCall = nil
-        if isVisible { requestFrames(at: duePosition) }
+        if isVisible { requestFrames(at: duePosition, keepsOthers: true) }
         releaseWhileNothingMoves()
     }
 
@@ -376,11 +376,13 @@ public final class AnimationPlayer {
     }
 
     /// Has the frame at a position and those after it decoded. While nothing moves, one frame is ready for a step.
-    private func requestFrames(at position: PlaybackTimeline.Position) {
+    /// - Parameter keepsOthers: Whether frames that are decoded already stay.
+    private func requestFrames(at position: PlaybackTimeline.Position, keepsOthers: Bool = false) {
         let isRunning = isRunning
         let ahead =
             isRunning || !isPlaying ? timeline.frames(after: position.step, count: isRunning ? lookahead : 1) : []
-        buffer.request([position.frame] + ahead, shown: hasOwnFrame ? currentFrameIndex : nil)
+        let shown = hasOwnFrame ? currentFrameIndex : nil
+        buffer.request([position.frame] + ahead, shown: shown, keepsOthers: keepsOthers)
     }
 
     /// The number of frames to decode ahead: half a second, the longest delay to expect on a busy machine.

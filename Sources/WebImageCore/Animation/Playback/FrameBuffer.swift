@@ -133,14 +133,14 @@ package final class FrameBuffer: Sendable {
         }
     }
 
-    /// Replaces the requested frames, given with the most urgent first. Other frames are dropped, unless the animation is
-    /// small enough to keep all of them.
+    /// Replaces the requested frames, given with the most urgent first. Other frames are dropped, unless they are to be
+    /// kept or the animation is small enough to keep all of them.
     /// - Parameter shown: The frame that the player shows, which need not be decoded again.
-    package func request(_ frames: [Int], shown: Int?) {
-        request(frames, shown: shown, isResting: false)
+    package func request(_ frames: [Int], shown: Int?, keepsOthers: Bool = false) {
+        request(frames, shown: shown, isResting: false, keepsOthers: keepsOthers)
     }
 
-    private func request(_ frames: [Int], shown: Int?, isResting: Bool) {
+    private func request(_ frames: [Int], shown: Int?, isResting: Bool, keepsOthers: Bool = false) {
         let (isIdle, isOther, lacksRoom) = state.withLock { state -> (Bool, Bool, Bool) in
             guard !state.isClosed else { return (false, false, false) }
             let isOther = exchange(&state.isResting, with: isResting) != isResting
@@ -152,7 +152,7 @@ package final class FrameBuffer: Sendable {
             state.requested = requested
             state.shown = shown
             if let awaited = state.awaited, !requested.contains(awaited) { state.awaited = nil }
-            if !state.keepsAllFrames { dropFrames(except: Set(requested), &state) }
+            if !state.keepsAllFrames, !keepsOthers { dropFrames(except: Set(requested), &state) }
             leaveFairShare(&state)
             return (beginDecoding(&state), isOther, state.lacksRoom)
         }
