@@ -123,6 +123,10 @@ extension Scenario {
             let prefetcher = ListPrefetcher(view: stage.list, prefetcher: ImagePrefetcher(manager: manager)) {
                 ImageRequest(url: stage.urls[$0], decodeSize: .cover(PixelSize(width: 120, height: 90)))
             }
+            let attachments = (0..<2).map { number in
+                { (position: Int) in stage.stage.url(UInt32(position), "1\(number)x9") }
+            }
+            prefetcher.additionalRequests = { position in attachments.map { ImageRequest(url: $0(position)) } }
             stage.stage.present()
             expect(MainLoopPump.run(until: { stage.isAtRest && !prefetcher.ahead.isEmpty }))
             func isInMemory(_ positions: Range<Int>) -> Bool {
@@ -136,6 +140,8 @@ extension Scenario {
             }
             expect(prefetcher.visible.contains(0) && prefetcher.ahead.lowerBound >= prefetcher.visible.upperBound)
             expect(MainLoopPump.run(until: { isInMemory(prefetcher.ahead) }))
+            let others = Set(prefetcher.ahead.flatMap { position in attachments.map { $0(position).path } })
+            expect(MainLoopPump.run(until: { others.isSubset(of: stage.stage.server.requests.map(\.path)) }))
             // A row beyond that distance is not loaded.
             expect(!isInMemory(prefetcher.ahead.upperBound + 3..<prefetcher.ahead.upperBound + 4))
             // During a fling nothing is loaded on the way; prefetching resumes when the list rests.

@@ -22,6 +22,8 @@ public final class ListPrefetcher {
     public private(set) var ahead = 0..<0
     /// The number of screens to prefetch. Default: 1.5.
     public var screensAhead = 1.5
+    /// Returns the further images of a position, such as those of a post beside its avatar. Default: none.
+    public var additionalRequests: (@MainActor (_ position: Int) -> [ImageRequest])?
 
     private let view: WidgetReference
     private let prefetcher: ImagePrefetcher
@@ -29,7 +31,7 @@ public final class ListPrefetcher {
     private var adjustment: SignalConnections?
     private var viewHandler: UInt?
     /// The requests are those of the app.
-    private var tasks: [Int: (request: ImageRequest, task: PrefetchTask)] = [:]
+    private var tasks: [Int: (requests: [ImageRequest], task: PrefetchTask)] = [:]
     private var restTimer: DelayedCall?
     private var lastFirst = 0
     private var isForward = true
@@ -147,18 +149,23 @@ public final class ListPrefetcher {
         let cellSize = view.boundDecodeSize
         for position in isForward ? Array(ahead) : ahead.reversed() {
             // The model may have changed, so that the position holds another image than before, or the same one otherwise.
-            guard let wanted = request(position), tasks[position]?.request.isEquivalent(to: wanted) != true else {
-                continue
+            // A request without a size waits for that of a cell.
+            let wanted = ([request(position)].compactMap(\.self) + (additionalRequests?(position) ?? []))
+                .filter { $0.decodeSize != nil || cellSize != nil }
+            guard !wanted.isEmpty,
+                tasks[position]?.requests.elementsEqual(wanted, by: { $0.isEquivalent(to: $1) }) != true
+            else { continue }
+            let requests = wanted.map { wanted in
+                var request = wanted
+                request.decodeSize = request.decodeSize ?? cellSize
+                request.priority = min(request.priority, .low)
+                request.acceptsLarger = true
+                if request.decodeSize != .original { request.displayScale = view.deviceScale }
+                request.preparation = TexturePreparation()
+                return request
             }
-            var request = wanted
-            request.decodeSize = request.decodeSize ?? cellSize
-            if request.decodeSize == nil { continue }
             tasks[position]?.task.cancel()
-            request.priority = min(request.priority, .low)
-            request.acceptsLarger = true
-            if request.decodeSize != .original { request.displayScale = view.deviceScale }
-            request.preparation = TexturePreparation()
-            tasks[position] = (wanted, prefetcher.prefetch([request]))
+            tasks[position] = (wanted, prefetcher.prefetch(requests))
         }
     }
 
@@ -205,8 +212,7 @@ extension UnsafeMutablePointer<GtkWidget> {
         return Swift.max(1, least)
     }
 
-    /// The model of a list widget. All kinds of lists have a property of this name.
-    /// The number of items of a list; 0 while it has no model.
+    /// The number of items of a list, all kinds of which have a model; 0 while there is none.
     fileprivate var itemCount: Int {
         guard let model = UnsafeMutableRawPointer(self).objectProperty("model") else { return 0 }
         return Int(g_list_model_get_n_items(OpaquePointer(model)))

@@ -51,11 +51,12 @@ private func ownCells(url: URL, item: OpaquePointer) {
 }
 
 @MainActor
-private func ahead(urls: [URL], grid: OpaquePointer) {
+private func ahead(urls: [URL], attachments: [[URL]], grid: OpaquePointer) {
     let prefetcher = ListPrefetcher(view: UnsafeMutableRawPointer(grid)) { position in
         ImageRequest(url: urls[position])
     }
     prefetcher.screensAhead = 2
+    prefetcher.additionalRequests = { position in attachments[position].map { ImageRequest(url: $0) } }
 }
 
 @MainActor
