@@ -233,20 +233,24 @@ extension FormatDescriptor {
     /// AVIF).
     private static func formatOfBoxes(_ bytes: ByteReader) -> ImageFormat? {
         guard bytes.matches("ftyp", at: 4) else { return nil }
-        for brand: StaticString in ["avif", "avis"] where bytes.matches(brand, at: 8) { return .avif }
-        for brand: StaticString in ["heic", "heix", "hevc", "hevx", "heim", "heis"] where bytes.matches(brand, at: 8) {
-            return .heif
-        }
-        guard bytes.matches("mif1", at: 8) || bytes.matches("msf1", at: 8) else { return nil }
         let end = min(Int(bytes.uint32BE(0) ?? 0), bytes.count)
-        for offset in stride(from: 16, to: end, by: 4) where bytes.matches("avif", at: offset) { return .avif }
-        return .heif
+        // The major brand and, behind its version, the compatible ones. AVIF asks for one of these only (section 6.2).
+        for offset in [8] + stride(from: 16, to: end, by: 4)
+        where bytes.matches("avif", at: offset) || bytes.matches("avis", at: offset) { return .avif }
+        let brands: [StaticString] = ["heic", "heix", "hevc", "hevx", "heim", "heis", "mif1", "msf1"]
+        return brands.contains { bytes.matches($0, at: 8) } ? .heif : nil
     }
 
     /// An SVG by its root element, whatever the prefix of its namespace, behind the byte order mark, declarations, comments and the
     /// document type. Compressed with gzip (.svgz) it is one, too: no other image format begins so.
     @Sendable private static func isSVG(_ bytes: ByteReader) -> Bool {
         if bytes.matches([0x1F, 0x8B, 8], at: 0) { return true }
+        if bytes.matches([0xFE, 0xFF], at: 0) || bytes.matches([0xFF, 0xFE], at: 0) {
+            // UTF-16, of which ASCII has one byte in two.
+            let start = bytes.matches([0xFE, 0xFF], at: 0) ? 3 : 2
+            return stride(from: start, to: bytes.count, by: 2).map { bytes.bytes[$0] }
+                .withUnsafeBytes { isSVG(ByteReader($0)) }
+        }
         var offset = bytes.matches([0xEF, 0xBB, 0xBF], at: 0) ? 3 : 0
         func skip(_ length: Int, past end: StaticString) {
             let found = (offset + length..<max(offset + length, bytes.count)).first { bytes.matches(end, at: $0) }

@@ -44,8 +44,8 @@ extension CoderRegistry {
         guard let (sandbox, isOptional) = sandbox else { return coder }
         return sandbox.sandboxed(coder, isOptional: isOptional, neverHere: neverHere) { format in
             guard let coder = coder as? PixbufCoder else { return .codecs }
-            // The loaders of XBM and QTIF write files for a time, or read the types of files that the system knows.
-            let needsFiles = ["image/x-xbitmap", "image/x-quicktime"].contains(format.rawValue)
+            // The loaders of XPM, XBM, QTIF and ICNS write files for a time, or read the types of files that the system knows.
+            let needsFiles = ["xpm", "image/x-xbitmap", "image/x-quicktime", "icns"].contains(format.rawValue)
             if coder.decodesElsewhere(format) || needsFiles { return nil }
             return format == .svg ? .drawings : .modules
         }

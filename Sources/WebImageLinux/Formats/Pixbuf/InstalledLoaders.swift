@@ -6,11 +6,11 @@ import WebImageCore
 
 /// The loaders of gdk-pixbuf that are installed on this machine. The first look at them reads a file.
 struct InstalledLoaders: Sendable {
-    /// A loader of gdk-pixbuf.
+    /// The loaders of a format.
     struct Loader: Sendable {
-        /// With it, gdk-pixbuf need not sniff.
-        let mediaType: String
-        /// Whether it decodes in another process.
+        /// The names of the loaders in gdk-pixbuf's order. With one, gdk-pixbuf need not sniff.
+        let names: [String]
+        /// Whether the first one decodes in another process.
         let isElsewhere: Bool
     }
 
@@ -28,7 +28,7 @@ struct InstalledLoaders: Sendable {
 
     private init() {
         let known = Set(FormatDescriptor.all.flatMap(\.mediaTypes))
-        var available: Set<String> = []
+        var names: [String: [String]] = [:]
         var list = gdk_pixbuf_get_formats()
         let first = list
         while let node = list {
@@ -37,24 +37,26 @@ struct InstalledLoaders: Sendable {
             let format = OpaquePointer(address)
             guard gdk_pixbuf_format_is_disabled(format) == 0 else { continue }
             let types = Self.mediaTypes(of: format)
-            available.formUnion(types)
+            let name = gdk_pixbuf_format_get_name(format)!
+            for type in types { names[type, default: []].append(String(cString: name)) }
+            g_free(name)
             guard let type = types.first, known.isDisjoint(with: types.map { $0.lowercased() }) else { continue }
             let unlisted = Unlisted(
                 format: ImageFormat(rawValue: type.lowercased()),
                 address: UInt(bitPattern: address)
             )
             self.unlisted.append(unlisted)
-            loaders[unlisted.format] = Self.loader(type)
+            loaders[unlisted.format] = Self.loader(type, names)
         }
         g_slist_free(first)
         for descriptor in FormatDescriptor.all {
-            guard let type = descriptor.mediaTypes.first(where: { available.contains($0) }) else { continue }
-            loaders[descriptor.format] = Self.loader(type)
+            guard let type = descriptor.mediaTypes.first(where: { names[$0] != nil }) else { continue }
+            loaders[descriptor.format] = Self.loader(type, names)
         }
     }
 
-    private static func loader(_ mediaType: String) -> Loader {
-        Loader(mediaType: mediaType, isElsewhere: gwi_pixbuf_decodes_elsewhere(mediaType))
+    private static func loader(_ mediaType: String, _ names: [String: [String]]) -> Loader {
+        Loader(names: names[mediaType] ?? [], isElsewhere: gwi_pixbuf_decodes_elsewhere(mediaType))
     }
 
     private static func mediaTypes(of format: OpaquePointer) -> [String] {

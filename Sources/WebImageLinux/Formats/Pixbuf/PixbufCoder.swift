@@ -71,9 +71,25 @@ extension PixbufCoder: CancellableImageDecoding {
             let loader = loaders.loader(of: format)
         else { throw options.badData("No loader of gdk-pixbuf reads this file") }
         let work = { @Sendable () throws(ImageError) -> WebImage in
-            let session = try PixbufIncrementalDecoder(format, loader: loader, options, isIncremental: false)
-            try session.append(format == .svg && loader.isElsewhere ? Self.compressed(data) : data)
-            return try session.finish(data)
+            var failure: ImageError?
+            // libavif 0.11 reads neither sequences nor files without a pixi property, but libheif does.
+            for name in loader.names {
+                do throws(ImageError) {
+                    let session = try PixbufIncrementalDecoder(
+                        format,
+                        loader: loader,
+                        options,
+                        name: name,
+                        isIncremental: false
+                    )
+                    try session.append(format == .svg && loader.isElsewhere ? Self.compressed(data) : data)
+                    return try session.finish(data)
+                } catch {
+                    failure = failure ?? error
+                    guard error.code == .badImageData else { break }
+                }
+            }
+            throw failure ?? options.badData("No loader of gdk-pixbuf reads this file")
         }
         if format == .svg, !loader.isElsewhere { try checkDrawing(data, options) }
         guard isSlow(format) else { return try work() }

@@ -1,0 +1,68 @@
+import Foundation
+import TestSupport
+import Testing
+import WebImageCore
+import WebImageSandbox
+
+@testable import WebImageLinux
+
+/// Files of public reports that gdk-pixbuf decodes, in Tests/corpus/reported.
+@Suite("Files that others show")
+struct ReportedFileTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let name: String
+        var size = PixelSize(width: 32, height: 32)
+        /// The colour in the middle, as 0xRRGGBB.
+        var color = 0xFF0000
+        /// The bytes, where there is no file of the name.
+        var data: Data?
+
+        var testDescription: String { name }
+    }
+
+    private static let small = PixelSize(width: 20, height: 10)
+
+    private static let cases: [Case] =
+        [
+            Case(name: "attlist-fixed.svg"), Case(name: "ns0.svg"), Case(name: "newline.svg"),
+            Case(name: "prefix.svg", size: small, color: 0x008000),
+            Case(name: "currentcolor.svg", color: 0),
+            Case(name: "viewbox.svg", size: PixelSize(width: 64, height: 32)),
+            // libavif 0.11 reads none of the first two, and the brand avif is among the compatible ones of the third.
+            Case(name: "sequence.avif", size: PixelSize(width: 24, height: 16), color: 0x848A00),
+            Case(name: "no-pixi.avif", size: PixelSize(width: 24, height: 16), color: 0x848A00),
+            Case(name: "major-brand-miaf.avif", size: PixelSize(width: 24, height: 16), color: 0x848A00),
+            Case(name: "two-colours.xpm", size: PixelSize(width: 4, height: 2), color: 0xFFFFFF),
+            Case(name: "16-and-256.icns", size: PixelSize(width: 256, height: 256), color: 0x008000),
+        ]
+        + ["utf8", "UTF8", "latin1", "iso8859-1", "koi8-r", "cp1252", "windows-1251", "gb2312", "shift_jis"].map {
+            Case(name: "encoding \($0)", data: Data("<?xml version='1.0' encoding='\($0)'?>\(drawing)".utf8))
+        }
+        + [String.Encoding.utf16LittleEndian, .utf16BigEndian].map {
+            Case(name: "\($0)", data: "\u{FEFF}<?xml version='1.0' encoding='UTF-16'?>\(drawing)".data(using: $0))
+        }
+
+    private static let drawing = """
+        <svg xmlns="http://www.w3.org/2000/svg" width="32" height="32"><rect width="32" height="32" fill="#f00"/></svg>
+        """
+
+    @Test("They look the same in a worker and in the process of the app", arguments: cases)
+    func shown(file: Case) throws {
+        let data = try file.data ?? Self.data(file.name)
+        let coders = [CoderRegistry.builtIn, .inWorkers]
+        for coders in coders {
+            var options = DecodeOptions(url: URL(string: "http://host/image"))
+            options.isFirstFrameOnly = true
+            let image = try coders.decode(data, options: options)
+            #expect(image.pixelSize == file.size)
+            let color = image.color(file.size.width / 2, file.size.height / 2)
+            #expect(color.isClose(to: file.color), "\(String(color, radix: 16))")
+        }
+    }
+
+    static func path(_ name: String) -> String {
+        "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/") + "/corpus/reported/\(name)"
+    }
+
+    private static func data(_ name: String) throws -> Data { try Data(contentsOf: URL(filePath: path(name))) }
+}
