@@ -6,11 +6,11 @@ import WebImageSandbox
 
 // An app that decodes files in workers and says what protects it:
 //
-//     SandboxedApp [--without-landlock] [--without-seccomp] [--prepared] [--removed] [--killed] [--program] FILE...
+//     SandboxedApp [--without-landlock] [--without-seccomp] [--prepared] [--removed] [--killed] [--program] [--pixels] FILE...
 //
 // It prints the format and size of each file, or its error, then the rights that the workers have given up. Without Landlock, or
 // seccomp, the kernel says that it has none. Prepared, the workers start before the first file. Removed, the app deletes its own program first, as an update does. Killed, it prints its
-// processes instead and kills itself. With --program, it prints the program of the workers.
+// processes instead and kills itself. With --program, it prints the program of the workers; with --pixels the first pixel of each file.
 
 let arguments = CommandLine.arguments.dropFirst()
 let files = arguments.filter { !$0.hasPrefix("--") }
@@ -31,6 +31,7 @@ for file in contents {
         // As from the network, since files may be decoded in the process of the app.
         let image = try coders.decode(data, options: DecodeOptions(url: URL(string: "http://host/image")))
         print("\(image.format.rawValue) \(image.naturalSize)")
+        if arguments.contains("--pixels") { print(image.pixels.withUnsafeBytes { $0.prefix(3).map(Int.init) }) }
     } catch {
         print("error \(error)")
     }

@@ -178,8 +178,12 @@ size_t gwi_worker_load_fonts(const char **folders, size_t capacity) {
 
 uint32_t gwi_worker_close_fence(gwi_worker_limits limits, const char *const *readable, size_t count, bool has_threads) {
     uint32_t fence = 0;
-    // The rest of its environment is gone once files are out of reach.
-    clearenv();
+    // The rest of its environment is gone once files are out of reach, but for the languages of gwi_zygote_start.
+    static char *languages[5];
+    size_t found = 0;
+    for (char **entry = environ; entry && *entry && found < 4; entry++)
+        if (strncmp(*entry, "LANG", 4) == 0 || strncmp(*entry, "LC_", 3) == 0) languages[found++] = *entry;
+    environ = languages;
     bool isLimited = limit(RLIMIT_AS, limits.memory) & limit(RLIMIT_CORE, 0) & limit(RLIMIT_CPU, GWI_WORKER_CPU_SECONDS);
     // Files in memory are not in the address space.
     isLimited &= limit(RLIMIT_FSIZE, limits.file) & limit(RLIMIT_NOFILE, limits.descriptors);

@@ -185,10 +185,11 @@ bool gwi_worker_is_in_program(void) {
     return (ElfW(Addr))(uintptr_t)info.dli_fbase == base;
 }
 
-// The variables without which the program, its libraries or the fonts are not found. They are gone before a file comes.
+// The variables without which the program, its libraries or the fonts are not found. They are gone before a file comes, but for the
+// languages, which drawings choose from (systemLanguage).
 static const char *const kept_variables[] = {
     "LD_LIBRARY_PATH", "GDK_PIXBUF_MODULE_FILE", "GDK_PIXBUF_MODULEDIR", "XDG_DATA_DIRS",
-    "HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "FONTCONFIG_FILE", "FONTCONFIG_PATH", "FONTCONFIG_SYSROOT",
+    "LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG", "HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "FONTCONFIG_FILE", "FONTCONFIG_PATH", "FONTCONFIG_SYSROOT",
 };
 enum { kept_count = sizeof kept_variables / sizeof *kept_variables };
 

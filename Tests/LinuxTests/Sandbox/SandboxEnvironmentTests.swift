@@ -69,6 +69,17 @@ struct SandboxEnvironmentTests {
         #expect(!lines.contains("svg 20x10") && lines.joined().contains("This kernel has no seccomp") != isElsewhere)
     }
 
+    @Test(
+        "A drawing is in the language of the user",
+        .enabled(if: !PixbufCoder().decodesElsewhere(.svg), "gdk-pixbuf decodes in another process"),
+        arguments: [("en_GB.UTF-8", "[0, 128, 0]"), ("de_DE.UTF-8", "[255, 0, 0]")]
+    )
+    func language(locale: String, pixel: String) throws {
+        let variables = ["-u", "LANGUAGE", "-u", "LC_ALL", "-u", "LC_MESSAGES", "LANG=\(locale)"]
+        let lines = try run(["env"] + variables + [Self.app, "--pixels", ReportedFileTests.path("language.svg")])
+        #expect(lines.first == "svg 20x10" && lines.contains(pixel), "\(lines)")
+    }
+
     @Test("Where descriptors are few, workers that cannot be started hold up no image", arguments: 8..<16)
     func fewDescriptors(limit: Int) throws {
         let script = "ulimit -n \(limit); exec timeout 120 '\(Self.app)' --prepared '\(images[0])'"
