@@ -170,7 +170,8 @@ extension Scenario {
                     for _ in 0..<20 { turns.add(g_main_context_iteration(nil, 0) != 0) }
                 }
                 expect(turns.wait { $0.count == 20 })
-                expectEqual(turns.all.suffix(10).filter { $0 }.count, 0, "turns in round \(round)")
+                // in each of which there would be something to do
+                expect(turns.all.suffix(10).contains(false), "turns in round \(round)")
                 expectEqual(log.all, [])
                 // and the work runs once the main thread runs the context
                 expect(MainLoopPump.run(until: { log.all == ["task"] }), "round \(round)")

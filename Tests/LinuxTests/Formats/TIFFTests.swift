@@ -238,7 +238,7 @@ struct HostileTIFFTests {
         let lies: [[TestTIFF.Entry]] = [
             [entry(256, 0)], [entry(257, 0)], [entry(256, 1 << 31), entry(257, 1 << 31)], [entry(257, 0xFFFF_FFFF)],
             [entry(258, 65_535)], [entry(258, 0)], [entry(277, 65_535)], [entry(277, 0)], [entry(262, 4)],
-            [entry(262, 9999)], [entry(339, 2)], [entry(339, 5)], [entry(259, 9999)],
+            [entry(262, 9999)], [entry(339, 5)], [entry(259, 9999)],
             [entry(322, 1 << 30), entry(323, 1 << 30), entry(324, 8), entry(325, 72)],
             [entry(322, 0), entry(323, 16), entry(324, 8), entry(325, 72)],
             [entry(273, 0xFFFF_FFFF, 0xFFFF_FFFF)], [entry(273)], [entry(273), entry(279)],

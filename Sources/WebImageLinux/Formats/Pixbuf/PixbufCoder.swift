@@ -53,8 +53,10 @@ public struct PixbufCoder: ImageDecoding {
         for format: ImageFormat,
         options: DecodeOptions
     ) -> (any IncrementalImageDecoding)? {
-        // The loader of GIF takes quadratic time when it is fed in pieces, and slow ones wait for the end.
-        guard format != .gif, let loader = loaders.loader(of: format), !isSlow(format) else { return nil }
+        // The loader of GIF takes quadratic time when it is fed in pieces, and slow ones wait for the end, as does the choice of one.
+        guard format != .gif, let loader = loaders.loader(of: format), loader.names.count == 1, !isSlow(format) else {
+            return nil
+        }
         return try? PixbufIncrementalDecoder(format, loader: loader, options, isIncremental: true)
     }
 }
