@@ -21,13 +21,7 @@ public enum ContentFit: Sendable {
 
     // Integers: a C type in a member of a public type would hide the constants of GTK from the C module of an app.
     init(native: UInt32) {
-        self =
-            switch GtkContentFit(native) {
-            case GTK_CONTENT_FIT_FILL: .stretch
-            case GTK_CONTENT_FIT_COVER: .cover
-            case GTK_CONTENT_FIT_SCALE_DOWN: .scaleDown
-            default: .contain
-            }
+        self = [Self.stretch, .cover, .scaleDown].first { $0.native == native } ?? .contain
     }
 
     var native: UInt32 {

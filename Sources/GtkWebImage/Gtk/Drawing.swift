@@ -41,14 +41,9 @@ struct DrawingContext {
         )
     }
 
-    /// Draws into a box of another size that has the same centre.
-    func centered(width: Double, height: Double, _ body: (DrawingContext) -> Void) {
-        centered(width: width, height: height, focus: .center, body)
-    }
-
     /// Draws into a larger box, of which a point is as near to the centre of this one as the edges of the larger one allow. A
     /// smaller box has the same centre.
-    func centered(width: Double, height: Double, focus: ImagePoint, _ body: (DrawingContext) -> Void) {
+    func centered(width: Double, height: Double, focus: ImagePoint = .center, _ body: (DrawingContext) -> Void) {
         var inner = self
         (inner.width, inner.height) = (width, height)
         func start(of length: Double, in box: Double, at fraction: Double) -> Double {
