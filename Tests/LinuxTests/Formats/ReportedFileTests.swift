@@ -20,6 +20,7 @@ struct ReportedFileTests {
         var testDescription: String { name }
     }
 
+    private static let sandbox = DecodeSandbox(limit: 2)
     private static let small = PixelSize(width: 20, height: 10)
 
     private static let cases: [Case] =
@@ -49,8 +50,8 @@ struct ReportedFileTests {
     @Test("They look the same in a worker and in the process of the app", arguments: cases)
     func shown(file: Case) throws {
         let data = try file.data ?? Self.data(file.name)
-        let coders = [CoderRegistry.builtIn, .inWorkers]
-        for coders in coders {
+        let workers = CoderRegistry.builtIn(adding: [], sandbox: (Self.sandbox, isOptional: false))
+        for coders in [.builtIn, workers] {
             var options = DecodeOptions(url: URL(string: "http://host/image"))
             options.isFirstFrameOnly = true
             let image = try coders.decode(data, options: options)
