@@ -58,6 +58,11 @@ struct RegistryTests {
         #expect(coders.decoder(for: .png) == nil && coders.encoder(for: .png) != nil)
         coders.remove(encoder)
         #expect(coders.encoder(for: .png) == nil)
+        // One that is both is added and removed by one call.
+        let both = coders.add(NamedCoder("both"))
+        #expect(coders.decoder(for: .png) != nil && coders.encoder(for: .png) != nil)
+        coders.remove(both)
+        #expect(coders.decoder(for: .png) == nil && coders.encoder(for: .png) == nil)
     }
 }
 

@@ -4,13 +4,8 @@ public import FoundationEssentials
 public final class CoderRegistry: Sendable {
     /// A handle for removing a coder.
     public struct Registration: Hashable, Sendable {
-        fileprivate let coder: Coder
-    }
-
-    /// A coder by its number among the coders of its kind.
-    fileprivate enum Coder: Hashable {
-        case decoder(UInt64)
-        case encoder(UInt64)
+        /// The numbers of the coder among those of each kind.
+        fileprivate var decoder, encoder: UInt64?
     }
 
     private let decoders: OrderedRegistry<any ImageDecoding>
@@ -38,13 +33,19 @@ public final class CoderRegistry: Sendable {
     public func add(_ decoder: any ImageDecoding) -> Registration {
         let number = decoders.add(decoder)
         changes.notify(())
-        return Registration(coder: .decoder(number))
+        return Registration(decoder: number)
     }
 
     /// Adds an encoder that is asked before all others.
     @discardableResult
     public func add(_ encoder: any ImageEncoding) -> Registration {
-        Registration(coder: .encoder(encoders.add(encoder)))
+        Registration(encoder: encoders.add(encoder))
+    }
+
+    /// Adds a coder that decodes and encodes, and is asked before all others.
+    @discardableResult
+    public func add(_ coder: any ImageDecoding & ImageEncoding) -> Registration {
+        Registration(decoder: add(coder as any ImageDecoding).decoder, encoder: add(coder as any ImageEncoding).encoder)
     }
 
     /// Calls a handler when a decoder has been added, for as long as the token exists.
@@ -52,10 +53,8 @@ public final class CoderRegistry: Sendable {
 
     /// Removes a coder. It finishes the images that it is working on.
     public func remove(_ registration: Registration) {
-        switch registration.coder {
-        case .decoder(let number): decoders.remove(number)
-        case .encoder(let number): encoders.remove(number)
-        }
+        if let number = registration.decoder { decoders.remove(number) }
+        if let number = registration.encoder { encoders.remove(number) }
     }
 
     /// The decoder of a format that was added last.
