@@ -32,13 +32,6 @@ package enum DecodeWorkerProcess {
     fileprivate static func load(_ kind: WorkerKind) -> [UnsafePointer<CChar>?] {
         if kind != .codecs { loadModules() }
         guard kind.readsFonts else { return [] }
-        // Tables of the C library for the encodings of XML, which are modules of their own.
-        for name in [
-            "ISO-8859-2", "ISO-8859-15", "KOI8-R", "CP1250", "CP1251", "CP1252", "GB18030", "GB2312", "BIG5",
-            "SHIFT_JIS", "EUC-JP", "EUC-KR",
-        ] {
-            for (to, from) in [("UTF-8", name), (name, "UTF-8")] { _ = iconv_open(to, from) }
-        }
         var folders = [UnsafePointer<CChar>?](repeating: nil, count: 64)
         let count = gwi_worker_load_fonts(&folders, folders.count)
         return Array(folders.prefix(count))

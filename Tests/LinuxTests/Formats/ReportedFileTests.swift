@@ -36,18 +36,26 @@ struct ReportedFileTests {
             Case(name: "two-colours.xpm", size: PixelSize(width: 4, height: 2), color: 0xFFFFFF),
             Case(name: "16-and-256.icns", size: PixelSize(width: 256, height: 256), color: 0x008000),
         ]
-        + ["utf8", "UTF8", "latin1", "iso8859-1", "koi8-r", "cp1252", "windows-1251", "gb2312", "shift_jis"].map {
-            Case(name: "encoding \($0)", data: Data("<?xml version='1.0' encoding='\($0)'?>\(drawing)".utf8))
-        }
         + [String.Encoding.utf16LittleEndian, .utf16BigEndian].map {
             Case(name: "\($0)", data: "\u{FEFF}<?xml version='1.0' encoding='UTF-16'?>\(drawing)".data(using: $0))
         }
 
+    /// Drawings in encodings of other names, each with a letter that is not in ASCII.
+    private static let encoded: [Case] = letters.map { name, letter in
+        let parts = "<?xml version='1.0' encoding='\(name)'?>\(drawing)".split(separator: "LETTER")
+        return Case(name: name, data: Data(parts[0].utf8) + Data(letter) + Data(parts[1].utf8))
+    }
+
+    private static let letters: [(name: String, letter: [UInt8])] = [
+        ("utf8", [0xC3, 0x84]), ("UTF8", [0xC3, 0x84]), ("latin1", [0xC4]), ("iso8859-1", [0xC4]), ("koi8-r", [0xC4]),
+        ("cp1252", [0xC4]), ("windows-1251", [0xC4]), ("gb2312", [0xD6, 0xD0]), ("shift_jis", [0x93, 0xFA]),
+    ]
+
     private static let drawing = """
-        <svg xmlns="http://www.w3.org/2000/svg" width="32" height="32"><rect width="32" height="32" fill="#f00"/></svg>
+        <svg xmlns="http://www.w3.org/2000/svg" width="32" height="32"><rect id="LETTER" width="32" height="32" fill="#f00"/></svg>
         """
 
-    @Test("They look the same in a worker and in the process of the app", arguments: cases)
+    @Test("They look the same in a worker and in the process of the app", arguments: cases + encoded)
     func shown(file: Case) throws {
         let data = try file.data ?? Self.data(file.name)
         let workers = CoderRegistry.builtIn(adding: [], sandbox: (Self.sandbox, isOptional: false))
@@ -55,7 +63,7 @@ struct ReportedFileTests {
             var options = DecodeOptions(url: URL(string: "http://host/image"))
             options.isFirstFrameOnly = true
             let image = try coders.decode(data, options: options)
-            #expect(image.pixelSize == file.size)
+            try #require(image.pixelSize == file.size)
             let color = image.color(file.size.width / 2, file.size.height / 2)
             #expect(color.isClose(to: file.color), "\(String(color, radix: 16))")
         }
