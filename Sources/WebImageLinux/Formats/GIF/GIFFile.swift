@@ -171,7 +171,7 @@ private struct GraphicControl {
         disposal =
             switch flags >> 2 & 7 {
             case 2: .clear
-            // Some programs number the bits of the field, as browsers know.
+            // Some programs write 4 for 3, and browsers take it so.
             case 3, 4: .restore
             default: .keep
             }
