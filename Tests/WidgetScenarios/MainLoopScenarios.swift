@@ -5,6 +5,7 @@ import GtkWebImage
 import GtkWebImageWidgets
 import Logging
 import Synchronization
+import TestSupport
 import WebImageTesting
 
 /// Keeps the messages of the library.
@@ -59,7 +60,8 @@ extension Scenario {
             let stage = try Stage()
             let ended = Mutex(false)
             _ = stage.manager.load(stage.url(0x336699), on: InlineDispatcher()) { _ in ended.withLock { $0 = true } }
-            while !threads().contains("gwi-proxy\n") || threads().contains("gwi-setup\n") { sched_yield() }
+            let waits = EventLog<Int>.poll { threads().contains("gwi-proxy\n") && !threads().contains("gwi-setup\n") }
+            expect(waits)
             // Then no thread has loaded the module
             expect(!hasModule() && !ended.withLock { $0 })
             // And the load goes on with the main loop.

@@ -79,6 +79,9 @@ extension Scenario {
             gate.open()
             stage.waitForResults(2)
             expectEqual(stage.results[1].source, .loader)
+            // The same URL may be another image to another manager, such as that of another user.
+            picture.setImage(with: request, placeholder: .color(.black), manager: .testing(FakeLoader()))
+            expectEqual(picture.currentImage?.color, nil)
         },
         Scenario("A refresh without a server keeps the cached image and completes with the error") {
             let stage = try Stage()

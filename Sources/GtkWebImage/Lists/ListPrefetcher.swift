@@ -22,7 +22,7 @@ public final class ListPrefetcher {
     public private(set) var ahead = 0..<0
     /// The number of screens to prefetch. Default: 1.5.
     public var screensAhead = 1.5
-    /// Returns the further images of a position, such as those of a post beside its avatar. Default: none.
+    /// Returns the requests for further images of a row, such as the photos of a post beside its avatar. Default: none.
     public var additionalRequests: (@MainActor (_ position: Int) -> [ImageRequest])?
 
     private let view: WidgetReference
@@ -149,7 +149,7 @@ public final class ListPrefetcher {
         let cellSize = view.boundDecodeSize
         for position in isForward ? Array(ahead) : ahead.reversed() {
             // The model may have changed, so that the position holds another image than before, or the same one otherwise.
-            // A request without a size waits for that of a cell.
+            // A request without a size waits until a cell has one.
             let wanted = ([request(position)].compactMap(\.self) + (additionalRequests?(position) ?? []))
                 .filter { $0.decodeSize != nil || cellSize != nil }
             guard !wanted.isEmpty,

@@ -9,7 +9,7 @@ extension CoderRegistry {
     /// without loss and with its metadata (``ImageAnimation/fileData``). Not for the main thread.
     /// - Parameters:
     ///   - image: The image.
-    ///   - format: Default: for an animation, that of its file if it has frames, else WebP; otherwise PNG with alpha, JPEG without.
+    ///   - format: Default: an animation keeps GIF or PNG and is a WebP otherwise; a still image is a PNG with alpha, else a JPEG.
     ///   - options: How to write it.
     /// - Throws: ``ImageError/Code/encodingFailed``, also when there is no encoder for the format.
     public func encode(

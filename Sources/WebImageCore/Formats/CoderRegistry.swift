@@ -4,7 +4,7 @@ public import FoundationEssentials
 public final class CoderRegistry: Sendable {
     /// A handle for removing a coder.
     public struct Registration: Hashable, Sendable {
-        /// The numbers of the coder among those of each kind.
+        /// The number of the coder as a decoder, and as an encoder.
         fileprivate var decoder, encoder: UInt64?
     }
 

@@ -79,10 +79,23 @@ struct CaseTests {
         try #require(DecodeSandbox.shared != nil)
         let data = try Data(contentsOf: URL(filePath: "\(Self.folder)/\(entry.file)"))
         let format = ImageFormat(sniffing: data)
+        if ["avif", "xpm", "icns"].contains(where: entry.file.hasSuffix), !PixbufCoder().canDecode(data, format: format)
+        {
+            #if compiler(>=6.3)
+                try Test.cancel("gdk-pixbuf has no loader for it")
+            #else
+                return
+            #endif
+        }
+        // The decoders of AVIF differ.
+        let tolerance = format == .avif ? 12 : 2
         for (place, coders) in [("here", here), ("in a worker", there)] {
-            try expect(entry, tolerance: 2, "whole \(place)") { try coders.decode(data, options: DecodeOptions()) }
+            try expect(entry, tolerance: tolerance, "whole \(place)") {
+                try coders.decode(data, options: DecodeOptions())
+            }
             try expect(entry, tolerance: 12, "small \(place)") {
-                let size = try #require(ImageHeader(reading: data, hint: nil)?.size ?? PixelSize(width: 2, height: 2))
+                let whole = try? coders.decode(data, options: DecodeOptions())
+                let size = whole?.naturalSize ?? PixelSize(width: 2, height: 2)
                 let half = PixelSize(width: max(size.width / 2, 1), height: max(size.height / 2, 1))
                 return try coders.decode(data, options: DecodeOptions(size: .contain(half)))
             }
@@ -93,7 +106,7 @@ struct CaseTests {
                         options: DecodeOptions()
                     )
                 else { continue }
-                try expect(entry, tolerance: 2, "in pieces of \(length) \(place)") {
+                try expect(entry, tolerance: tolerance, "in pieces of \(length) \(place)") {
                     for start in stride(from: 0, to: data.count, by: length) {
                         try decoder.append(Data(data.dropFirst(start).prefix(length)))
                         _ = decoder.partialImage()

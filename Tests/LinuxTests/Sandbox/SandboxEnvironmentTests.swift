@@ -75,8 +75,14 @@ struct SandboxEnvironmentTests {
         arguments: [("en_GB.UTF-8", "[0, 128, 0]"), ("de_DE.UTF-8", "[255, 0, 0]")]
     )
     func language(locale: String, pixel: String) throws {
+        let file = "\(folder.path)/language.svg"
+        let drawing = """
+            <svg xmlns="http://www.w3.org/2000/svg" width="20" height="10"><switch><rect systemLanguage="en" width="20" height="10" \
+            fill="green"/><rect width="20" height="10" fill="red"/></switch></svg>
+            """
+        try Data(drawing.utf8).write(to: URL(filePath: file))
         let variables = ["-u", "LANGUAGE", "-u", "LC_ALL", "-u", "LC_MESSAGES", "LANG=\(locale)"]
-        let lines = try run(["env"] + variables + [Self.app, "--pixels", ReportedFileTests.path("language.svg")])
+        let lines = try run(["env"] + variables + [Self.app, "--pixels", file])
         #expect(lines.first == "svg 20x10" && lines.contains(pixel), "\(lines)")
     }
 

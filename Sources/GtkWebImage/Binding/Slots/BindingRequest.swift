@@ -32,6 +32,13 @@ struct BindingRequest {
         return result
     }
 
+    /// Whether both ask for the same image, whatever they use of the caches.
+    func isReload(of other: BindingRequest) -> Bool {
+        var same = self
+        same.image?.cachePolicy = other.image?.cachePolicy ?? .standard
+        return same.isEquivalent(to: other)
+    }
+
     /// Whether both ask for the same image in the same way. Placeholders and handlers do not count.
     func isEquivalent(to other: BindingRequest) -> Bool {
         guard manager === other.manager, options == other.options, sequence == other.sequence else { return false }

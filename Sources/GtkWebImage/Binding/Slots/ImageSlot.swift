@@ -183,13 +183,11 @@ final class ImageSlot {
     private func replaceLoad(with request: BindingRequest, _ completion: Completion?) -> ImageTask {
         guard let image = request.image else { return clear(for: request, completion) }
         if let task = join(request, completion) { return task }
-        let keepsImage = current.map {
-            $0.isShown && $0.image.url == image.url && $0.image.transformer == image.transformer
-        }
+        let keepsImage = current.map { $0.isShown && request.isReload(of: $0.request) } ?? false
         end(request.options.previousLoad)
         let task = request.manager.makeParentTask(for: image.onScreen, completion: completion)
         current = SlotLoad(task: task, request: request, image: image)
-        current?.keepsImage = keepsImage == true
+        current?.keepsImage = keepsImage
         if request.progress != nil || request.partial != nil { dropHandlersAtEnd(of: task) }
         prepareLoad()
         return task

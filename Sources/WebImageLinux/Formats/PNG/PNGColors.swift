@@ -5,7 +5,7 @@ import WebImageCore
 enum PNGColors {
     private static let sRGB = [0.3127, 0.3290, 0.64, 0.33, 0.30, 0.60, 0.15, 0.06]
 
-    /// The profile of the colours; `nil` for those of sRGB.
+    /// The profile of the colours; `nil` where they are sRGB.
     /// - Parameters:
     ///   - head: The file up to its pixels, or more of it.
     ///   - embedded: The ICC profile in the file.
@@ -19,7 +19,7 @@ enum PNGColors {
                 chunks[chunk.name] = bytes.slice(chunk.contents.lowerBound, chunk.contents.count)
             }
             if let stated = chunks[PNGChunks.Name("cICP")].flatMap(profile(codePoints:)) ?? embedded { return stated }
-            // Values that libpng takes for damage.
+            // libpng takes a gamma outside of this range for damage.
             guard chunks[PNGChunks.Name("sRGB")] == nil, let gamma = chunks[PNGChunks.Name("gAMA")]?.uint32BE(0),
                 16...625_000_000 ~= gamma
             else { return nil }
@@ -34,7 +34,7 @@ enum PNGColors {
     }
 
     /// The profile of code points (cICP; ITU-T H.273, tables 2 and 3).
-    /// - Returns: `nil` for those of HDR, which have no place in eight bits, and others that the library does not know.
+    /// - Returns: `nil` for code points of HDR, which eight bits have no room for, and for code points that the library does not know.
     private static func profile(codePoints: ByteReader) -> Data? {
         // Red, green and blue of the full range.
         guard codePoints.uint8(2) == 0, codePoints.uint8(3) == 1 else { return nil }

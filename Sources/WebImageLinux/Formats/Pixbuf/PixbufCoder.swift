@@ -53,11 +53,18 @@ public struct PixbufCoder: ImageDecoding {
         for format: ImageFormat,
         options: DecodeOptions
     ) -> (any IncrementalImageDecoding)? {
-        // The loader of GIF takes quadratic time when it is fed in pieces, and slow ones wait for the end, as does the choice of one.
+        // The loader of GIF takes quadratic time when it is fed in pieces. Slow loaders wait for the end of the file, and so does the
+        // choice among several.
         guard format != .gif, let loader = loaders.loader(of: format), loader.names.count == 1, !isSlow(format) else {
             return nil
         }
-        return try? PixbufIncrementalDecoder(format, loader: loader, options, isIncremental: true)
+        return try? PixbufIncrementalDecoder(
+            format,
+            loader: loader,
+            options,
+            name: loader.names[0],
+            isIncremental: true
+        )
     }
 }
 

@@ -32,7 +32,7 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
         _ format: ImageFormat,
         loader: InstalledLoaders.Loader,
         _ options: DecodeOptions,
-        name: String? = nil,
+        name: String,
         isIncremental: Bool
     ) throws(ImageError) {
         self.format = format
@@ -40,7 +40,7 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
         isElsewhere = loader.isElsewhere
         self.isIncremental = isIncremental
         var failure: UnsafeMutablePointer<GError>?
-        guard let loader = gdk_pixbuf_loader_new_with_type(name ?? loader.names[0], &failure) else {
+        guard let loader = gdk_pixbuf_loader_new_with_type(name, &failure) else {
             throw options.badData(takeMessage(&failure))
         }
         self.loader = loader
