@@ -132,7 +132,7 @@ extension ImageManager.Configuration {
         }
 
         static func defaultSizeLimit(at directory: String) -> Int {
-            min(SystemResources.freeDiskSize(at: directory) / 10, largestDefaultSizeLimit)
+            min((SystemResources.freeDiskSize(at: directory) ?? .max) / 10, largestDefaultSizeLimit)
         }
     }
 }

@@ -39,6 +39,19 @@ struct CacheSetupTests {
         #expect(manager.cache.path(for: url)?.contains("/cache/originals-3/") == true)
     }
 
+    @Test("A link in the place of a directory of the cache is removed, and not followed")
+    func linkedSection() throws {
+        let (section, outside) = ("\(folder.path)/cache/originals-3", "\(folder.path)/outside")
+        for path in ["\(folder.path)/cache", outside] {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        }
+        try FileManager.default.createSymbolicLink(atPath: section, withDestinationPath: outside)
+        let manager = manager()
+        #expect(EventLog<Int>.poll { !FileManager.default.fileExists(atPath: section) })
+        #expect(FileManager.default.fileExists(atPath: outside))
+        withExtendedLifetime(manager) {}
+    }
+
     @Test("A folder of the user with the name of an earlier layout stays")
     func foreignFolders() throws {
         let name = String(repeating: "ab", count: 16)

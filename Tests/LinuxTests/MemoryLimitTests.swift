@@ -48,6 +48,16 @@ struct MemoryLimitTests {
         #expect(try limits(groups).lowest == 268_435_456)
     }
 
+    @Test("The memory of a machine that does not say how much it has counts as a gigabyte")
+    func unknown() throws {
+        let gigabytes = ["MemTotal:  2097152 kB\nMemFree: 1 kB\n": 2, "MemTotal: 640 kB": 1, "": 1]
+        for (text, count) in gigabytes {
+            try write(text, to: "meminfo")
+            let limits = MemoryLimits(root: "/", membership: "/", information: "\(folder.path)/meminfo")
+            #expect(SystemResources.memorySize(within: limits) == count << 30)
+        }
+    }
+
     @Test("Without limits, and with files that make no sense, the memory of the machine counts")
     func none() throws {
         let machine = SystemResources.memorySize(within: MemoryLimits(root: "/nowhere", membership: "/nowhere"))

@@ -15,7 +15,7 @@ package protocol FileStoring: Sendable {
     func remove(_ path: String) throws
     /// Sets the last use of a file to now.
     func touch(_ path: String)
-    /// Returns all regular files below a directory.
+    /// Returns all regular files below a directory, which is not a symbolic link.
     func files(below directory: String) -> [StoredFile]
     /// Returns the paths of what a directory contains, of those whose names begin with a prefix. Nothing is asked about each of them.
     func paths(in directory: String, prefix: String) -> [String]
@@ -215,7 +215,7 @@ package struct FileStore: FileStoring {
 
     package func files(below directory: String) -> [StoredFile] {
         var files: [StoredFile] = []
-        let descriptor = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let descriptor = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         if descriptor >= 0 { collect(directory, descriptor, depth: 0, into: &files) }
         return files
     }

@@ -1,6 +1,7 @@
 internal import CWebImageDeflate
 internal import CWebImageGLib
 import FoundationEssentials
+import Glibc
 package import WebImageCore
 
 /// The two disk caches of a manager, in one directory and with one limit.
@@ -43,7 +44,8 @@ struct DiskCaches: Sendable {
         DiskCache(directory: "\(directory)/\(section.directoryName)", limits: limits, hashes: .standard)
     }
 
-    /// Makes the directory, tags it as a cache, and removes the directories of earlier layouts. It may block.
+    /// Makes the directory, tags it as a cache, and removes the directories of earlier layouts and links in the places of its own. It may
+    /// block.
     func prepare() {
         do {
             try FileManager.default.createDirectory(
@@ -51,6 +53,8 @@ struct DiskCaches: Sendable {
                 withIntermediateDirectories: true,
                 attributes: [.posixPermissions: 0o700]
             )
+            // This removes no directory.
+            for section in DiskCacheLayout.Section.allCases { unlink("\(directory)/\(section.directoryName)") }
             let tag = "\(directory)/\(DiskCacheLayout.tagName)"
             if !FileManager.default.fileExists(atPath: tag) {
                 try FileStore().write([Data(DiskCacheLayout.tag.utf8)], to: tag)
@@ -72,18 +76,10 @@ extension DiskCaches {
         let manager = FileManager.default
         guard let names = try? manager.contentsOfDirectory(atPath: directory) else { return false }
         return names.allSatisfy { name in
-            guard name.utf8.count == 2, name.allSatisfy(\.isLowercaseHexDigit),
-                let files = try? manager.contentsOfDirectory(atPath: "\(directory)/\(name)")
-            else { return false }
-            return files.allSatisfy {
-                $0.hasPrefix(name) && $0.prefix(32).count { $0.isLowercaseHexDigit } == 32
-            }
+            let files = try? manager.contentsOfDirectory(atPath: "\(directory)/\(name)")
+            return files?.allSatisfy { DiskCacheLayout.isEntry("\(name)/\($0)") } == true
         }
     }
-}
-
-extension Character {
-    fileprivate var isLowercaseHexDigit: Bool { ("0"..."9").contains(self) || ("a"..."f").contains(self) }
 }
 
 extension CacheHashes {

@@ -8,6 +8,15 @@ struct MemoryLimits {
     var root = "/sys/fs/cgroup"
     /// The control groups of this process (cgroups(7)).
     var membership = "/proc/self/cgroup"
+    /// What the kernel says of the memory of the machine (proc(5)).
+    var information = "/proc/meminfo"
+
+    /// The memory of the machine in bytes; a gigabyte where the kernel does not say. sysconf(3) returns anything where sysinfo(2) is denied.
+    var machine: Int {
+        let text = (try? String(contentsOfFile: information, encoding: .utf8)) ?? ""
+        let kilobytes = Int(text.drop { !$0.isNumber }.prefix { $0.isNumber }) ?? 0
+        return kilobytes < 64 << 10 ? 1 << 30 : kilobytes << 10
+    }
 
     /// The lowest limit in bytes; `nil` when there is none.
     var lowest: Int? { (controlGroupLimits + [addressSpaceLimit].compactMap { $0 }).min() }

@@ -9,9 +9,7 @@ package enum SystemResources {
     package static let memorySize = memorySize(within: MemoryLimits())
 
     static func memorySize(within limits: MemoryLimits) -> Int {
-        let machine = max(sysconf(Int32(_SC_PHYS_PAGES)), 1)
-            .boundedProduct(max(sysconf(Int32(_SC_PAGESIZE)), 4096))
-        return min(machine, limits.lowest ?? machine)
+        min(limits.machine, limits.lowest ?? .max)
     }
 
     /// The memory that all loads of this process together may take while they are under way: a quarter of it all, and a
@@ -21,14 +19,15 @@ package enum SystemResources {
         decoderCount: processorCount
     )
 
-    /// Returns the bytes that this user may still write at a path, which need not exist yet.
-    static func freeDiskSize(at path: String) -> Int {
+    /// Returns the bytes that this user may still write at a path, which need not exist yet; `nil` where the system does not say.
+    static func freeDiskSize(at path: String) -> Int? {
         var status = statvfs()
         var path = path[...]
         while statvfs(path.isEmpty ? "/" : String(path), &status) != 0 {
-            guard let slash = path.lastIndex(of: "/") else { return 0 }
+            guard let slash = path.lastIndex(of: "/") else { return nil }
             path = path[..<slash]
         }
+        guard status.f_blocks > 0 else { return nil }
         return byteCount(blocks: UInt64(status.f_bavail), ofSize: UInt64(status.f_frsize))
     }
 

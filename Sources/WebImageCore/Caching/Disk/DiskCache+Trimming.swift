@@ -34,7 +34,8 @@ extension DiskCache {
     func trim(toFraction fraction: Double? = nil) {
         let now = now()
         limits.measure()
-        var stored = files.files(below: directory)
+        // Whoever has put other files there wants to keep them.
+        var stored = files.files(below: directory).filter { DiskCacheLayout.isEntry($0.path) }
         var size = stored.reduce(0) { $0 + $1.size }
         func remove(_ file: StoredFile) {
             size -= file.size

@@ -66,6 +66,13 @@ package enum DiskCacheLayout {
 
     private static func directoryName(forHash hash: String) -> Substring { hash.prefix(2) }
 
+    /// Whether a path ends as those that the library gives to entries, also while they are written.
+    package static func isEntry(_ path: String) -> Bool {
+        let names = path.split(separator: "/").suffix(2).map(\.utf8)
+        guard names.count == 2, names[1].prefix(2).elementsEqual(names[0]) else { return false }
+        return names[1].prefix(32).count { "0123456789abcdef".utf8.contains($0) } == 32
+    }
+
     /// The extension of a URL's path with its dot, when it is short, plain, and not that of a file that is being written; else
     /// nothing.
     private static func fileExtension(of url: String) -> Substring {

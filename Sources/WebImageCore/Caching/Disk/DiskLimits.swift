@@ -54,9 +54,11 @@ package final class MeasuredLimit: Sendable {
 
     var value: Int { known.withLock { $0 } ?? assumed }
 
+    /// Measures the limit, and again as long as hardly anything fits in it: a disk that was full may have room by now.
     func measure() {
-        guard known.withLock({ $0 == nil }) else { return }
-        let limit = find()
+        let last = known.withLock { $0 } ?? 0
+        guard last < max(assumed / 8, 1) else { return }
+        let limit = max(find(), last)
         known.withLock { $0 = limit }
     }
 }
