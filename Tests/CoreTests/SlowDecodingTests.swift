@@ -1,4 +1,6 @@
 import FoundationEssentials
+import Glibc
+import Synchronization
 import TestSupport
 import Testing
 import WebImageTesting
@@ -22,6 +24,64 @@ struct SlowDecodingTests {
             let pixels = PixelBuffer(size: PixelSize(width: 1, height: 1), format: .rgb) { $0[0] = 1 }
             return WebImage(pixels: pixels!, format: .svg)
         }
+    }
+
+    /// Decodes images of hogs once a gate is open or they are not wanted, and others at once.
+    private final class HogCoder: CancellableImageDecoding {
+        let isOpen = Mutex(false)
+        let starts = EventLog<Int>()
+        private let others = CountingCoder()
+
+        func canDecode(_ format: ImageFormat) -> Bool { true }
+
+        func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+            try others.decode(data, options: options)
+        }
+
+        func decode(
+            _ data: Data,
+            options: DecodeOptions,
+            holding reservation: MemoryBudget.Reservation?,
+            isCancelled: () -> Bool
+        ) throws(ImageError) -> WebImage {
+            if options.url?.path().hasPrefix("/hog") == true {
+                starts.add(1)
+                while !isOpen.withLock({ $0 }) {
+                    if isCancelled() { throw .cancelled(options.url) }
+                    usleep(500)
+                }
+            }
+            return try others.decode(data, options: options)
+        }
+    }
+
+    @Test("Images that take seconds leave room for others, however many they are")
+    func hogs() {
+        // Given as many as there are threads, and more
+        let coder = HogCoder()
+        let fixture = ManagerFixture { dependencies in
+            dependencies.coders = CoderRegistry([coder])
+            dependencies.slowQueue = WorkQueue(name: "test-slow", threadCount: 1)
+        }
+        let size = PixelSize(width: 4, height: 3)
+        for name in ["hog1", "hog2", "hog3", "hog4", "a"] {
+            fixture.loader.answer(fixture.url(name), with: TestImage.solid(0xFF0000, size: size))
+        }
+        for number in 1...4 { fixture.load("hog\(number)") }
+        coder.starts.wait { $0.count == 2 }
+        fixture.load("a")
+        // When they have taken their time
+        #expect(
+            EventLog<Int>.poll {
+                fixture.clock.advance(by: .seconds(3))
+                return !fixture.outcomes.all.isEmpty
+            }
+        )
+        // Then the other image is there, and they end one after the other
+        #expect(fixture.outcomes.all == [.image(size, .loader)])
+        coder.isOpen.withLock { $0 = true }
+        fixture.outcomes.wait { $0.count == 5 }
+        #expect(fixture.outcomes.all.allSatisfy { $0 == .image(size, .loader) })
     }
 
     @Test("A slow image that needs more than half of the memory takes all that it needs")

@@ -11,8 +11,6 @@
 // libjpeg reports an error by calling a function that must not return. That function leaves with longjmp, which must never cross a
 // Swift frame, so each function here that calls libjpeg sets its own jump target.
 
-static const int scan_limit = 500;
-
 struct gwi_jpeg {
     struct jpeg_decompress_struct reader;
     struct jpeg_error_mgr errors;
@@ -55,10 +53,12 @@ static void count_warning(j_common_ptr reader, int level) {
     if (jpeg->has_run_out && reader->err->msg_code == JWRN_HIT_MARKER) jpeg->lacks_bytes = true;
 }
 
-// A malicious file can hold hundreds of scans over millions of pixels, each of which takes the time of a whole image.
+// A malicious file can hold hundreds of scans over millions of pixels, each of which takes the time of a whole image. Encoders write ten.
 static void check_scan_count(gwi_jpeg *jpeg) {
-    if (jpeg->reader.input_scan_number <= scan_limit) return;
-    snprintf(jpeg->message, sizeof jpeg->message, "there are more than %d scans", scan_limit);
+    double pixels = (double)jpeg->reader.image_width * jpeg->reader.image_height;
+    int limit = pixels >= 1 << 25 ? 32 : pixels <= 1 << 21 ? 500 : (int)((1 << 30) / pixels);
+    if (jpeg->reader.input_scan_number <= limit) return;
+    snprintf(jpeg->message, sizeof jpeg->message, "there are more than %d scans", limit);
     jpeg->has_failed = true;
     longjmp(jpeg->failed, 1);
 }

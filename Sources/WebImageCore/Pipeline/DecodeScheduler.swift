@@ -19,8 +19,11 @@ final class DecodeScheduler: Sendable {
 
     /// Whether the bytes are decoded on a queue of their own, because that can take seconds.
     func isSlow(_ data: FetchedData, for request: ImageRequest) -> Bool {
-        slowQueue !== queue && maker.isSlow(data, for: request)
+        slowQueue !== queue && (data.takesLong || maker.isSlow(data, for: request))
     }
+
+    /// Whether other images wait behind those that are not slow.
+    var isBusy: Bool { slowQueue !== queue && queue.load.waiting > 0 }
 
     /// Whether there can ever be memory for a decode.
     func canReserve(_ byteCount: Int) -> Bool { byteCount <= budget.decodingLimit }

@@ -19,6 +19,8 @@ final class DecodeStage: Sendable {
     private let renditions: RenditionTier
     private let partials: PartialImageStage
     private let next: StoreStage
+    /// The seconds after which a decode makes room for others.
+    private static let turn = 2.0
 
     init(
         _ dependencies: Pipeline.Dependencies,
@@ -145,6 +147,13 @@ final class DecodeStage: Sendable {
                     reservation: nil
                 )
             }
+            if error.isCancelled, !data.takesLong, graph.job(id) != nil {
+                // The others have the threads, and it begins again among the slow ones.
+                memory?.shrink(to: 0)
+                var data = data
+                data.takesLong = true
+                return submit(id, data, priority: job.priority)
+            }
             WebImageLog.debug("\(error)")
             let attempt = ImageError.Attempt(error, of: job.request.url, from: data.failures.start, to: clock.now)
             outcome = Outcome(result: .failure(error.ending(attempt, after: data.failures.earlier)))
@@ -243,9 +252,10 @@ final class DecodeStage: Sendable {
         _ durations: inout StageDurations,
         with memory: (reservation: MemoryBudget.Reservation, cost: ImageMaker.Cost)
     ) throws(ImageError) -> WebImage {
-        let start = ContinuousClock.now
+        let (start, date) = (ContinuousClock.now, clock.now)
         let image = try maker.decode(data, for: job, (memory.reservation, memory.cost.pixelCount)) {
-            graph.job(id) == nil
+            let isLate = clock.now.timeIntervalSince(date) >= Self.turn
+            return isLate && scheduler.isBusy && !scheduler.isSlow(data, for: job.request) || graph.job(id) == nil
         }
         durations.decoding = .now - start
         observers.notify(job.request.url, .decoded(durations.decoding))

@@ -18,6 +18,8 @@ struct FetchedData: Sendable {
     var storedAt: Date?
     /// When the bytes were read or have arrived; `nil` when there are none.
     var mark: ImageVersions.Mark?
+    /// Whether a decode has held a thread for so long that others are served first.
+    var takesLong = false
     /// Set when several jobs decode the bytes.
     var coalescer: DecodeCoalescer?
     /// The time for reading the disk cache.

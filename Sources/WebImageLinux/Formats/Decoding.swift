@@ -39,7 +39,8 @@ extension ImageManager {
 extension DecodeSandbox {
     private static let ofApp: (sandbox: DecodeSandbox, pressure: ObservationToken)? = {
         guard obstacle == nil else { return nil }
-        let sandbox = DecodeSandbox(limit: min(SystemResources.processorCount, 8))
+        // One decodes what takes long, and another one what is quick.
+        let sandbox = DecodeSandbox(limit: min(max(SystemResources.processorCount, 2), 8))
         // The end of a process takes a moment, and the main thread reports that no window is on screen.
         let pressure = MemoryMonitor.shared.observe { _ in
             DispatchQueue.global(qos: .utility).async { sandbox.endIdleWorkers() }

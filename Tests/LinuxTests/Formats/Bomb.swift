@@ -309,13 +309,15 @@ struct Bomb: Sendable, CustomTestStringConvertible {
         return file
     }
 
-    /// A progressive file whose only scan has the mean of each block, in one bit for each of its channels.
-    static func progressiveJPEG(side: Int, channels: Int = 3) -> Data {
+    /// A progressive file whose scans have the mean of each block, in one bit for each of its channels.
+    static func progressiveJPEG(side: Int, channels: Int = 3, scans: Int = 1) -> Data {
         var file = jpegHead(0xC2, side: side, channels: channels)
-        file += [0xFF, 0xDA, 0, UInt8(6 + channels * 2), UInt8(channels)]
-        for channel in 1...channels { file += [UInt8(channel), 0] }
-        file += [0, 0, 0]
-        file += [UInt8](repeating: 0, count: (side / 8) * (side / 8) * channels / 8)
+        for _ in 0..<scans {
+            file += [0xFF, 0xDA, 0, UInt8(6 + channels * 2), UInt8(channels)]
+            for channel in 1...channels { file += [UInt8(channel), 0] }
+            file += [0, 0, 0]
+            file += [UInt8](repeating: 0, count: (side / 8) * (side / 8) * channels / 8)
+        }
         file += [0xFF, 0xD9]
         return Data(file)
     }

@@ -106,4 +106,13 @@ struct BombTests {
         }
         #expect(throws: Never.self) { try options.check(PixelSize(width: 1 << 20, height: 8)) }
     }
+
+    @Test("A JPEG has fewer scans the more pixels it has, since each of them takes the time of a whole image")
+    func scans() throws {
+        _ = try CoderRegistry.builtIn.decode(Bomb.progressiveJPEG(side: 5824, channels: 1, scans: 32))
+        let error = #expect(throws: ImageError.self) {
+            try CoderRegistry.builtIn.decode(Bomb.progressiveJPEG(side: 5824, channels: 1, scans: 33))
+        }
+        #expect(error?.reason.contains("more than 32 scans") == true, "\(String(describing: error))")
+    }
 }
