@@ -199,12 +199,13 @@ extension ImageError {
     /// The HTTP status that the server has answered with, as for ``Code/badStatus``: that of the ``head``.
     public var httpStatus: Int? { head?.status }
 
-    /// Whether the same load may succeed later: no connection, a broken one, a timeout, or an HTTP status that says so
-    /// (408, 429, and 500 to 599 without 501 and 505).
+    /// Whether the same load may succeed later: no connection, a broken one, a timeout, an HTTP status that says so
+    /// (408, 429, and 500 to 599 without 501 and 505), or a shortage that keeps decoders from working.
     public var isTransient: Bool {
         switch code {
         case .connectionFailed, .hostNotFound, .timedOut, .transferIncomplete, .offline: true
         case .badStatus: httpStatus.map { Self.transientStatuses.contains($0) } ?? false
+        case .decoderUnavailable: dependsOnRequest
         default: false
         }
     }
@@ -228,7 +229,7 @@ extension ImageError {
     var isOfDecoding: Bool { code == .badImageData || code == .unsupportedFormat }
 
     /// The same error, marked as one that depends on the request.
-    func dependingOnRequest() -> ImageError {
+    package func dependingOnRequest() -> ImageError {
         var error = self
         error.dependsOnRequest = true
         return error

@@ -119,14 +119,14 @@ struct ThumbnailerCommand {
     /// Runs the program.
     func run(timeLimit: Duration, isCancelled: () -> Bool) -> Ending {
         guard let child = spawn() else { return .notStarted }
-        let deadline = ContinuousClock.now + timeLimit
+        let deadline = SuspendingClock.now + timeLimit
         var status: Int32 = 0
         while true {
             let ended = waitpid(child, &status, WNOHANG)
             if ended == child { return Self.ending(status) }
             // An app that waits for all of its children has heard of the end, and the file says how it was.
             if ended < 0, errno != EINTR { return .succeeded }
-            if ContinuousClock.now > deadline || isCancelled() {
+            if SuspendingClock.now > deadline || isCancelled() {
                 // It leads a process group of its own.
                 kill(-child, SIGKILL)
                 while waitpid(child, &status, 0) < 0, errno == EINTR {}

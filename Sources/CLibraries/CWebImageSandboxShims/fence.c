@@ -6,6 +6,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,8 +69,9 @@ static bool filter_calls(bool reads_files, bool has_threads) {
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_ADD_SEALS, 5, 0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_GET_SEALS, 4, 0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_GETFL, 3, 0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_GETFD, 2, 0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_SETFD, 1, 0), RETURN(SECCOMP_RET_ERRNO | EPERM), RETURN(SECCOMP_RET_ALLOW),
-        // abort(3), of this process.
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_tgkill, 0, 4), LOAD_ARGUMENT(0),
+        // abort(3), of this process: it does not kill itself as others may.
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_tgkill, 0, 6), LOAD_ARGUMENT(2),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SIGABRT, 0, 2), LOAD_ARGUMENT(0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)getpid(), 1, 0), RETURN(SECCOMP_RET_ERRNO | EPERM),
         RETURN(SECCOMP_RET_ALLOW),
     };

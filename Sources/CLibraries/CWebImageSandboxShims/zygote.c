@@ -120,7 +120,7 @@ static int signal_of(pid_t worker, int options) {
     return ended == worker && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
-// Ends a worker, which may be about to end by itself. Returns the signal that has ended it, or 0.
+// Ends a worker, which may be about to end by itself. Returns the signal by which others have ended it, or 0.
 static int end(pid_t worker, bool waits) {
     // Its socket is closed some time before it has ended.
     for (int attempt = 0; waits && attempt < 2000; attempt++) {
@@ -131,7 +131,7 @@ static int end(pid_t worker, bool waits) {
     int signal = worker > 0 ? signal_of(worker, WNOHANG) : -2;
     if (signal == -1) {
         kill(worker, SIGKILL);
-        signal = signal_of(worker, 0);
+        signal_of(worker, 0);
     }
     return signal < 0 ? 0 : signal;
 }
@@ -304,16 +304,18 @@ int gwi_process_open(pid_t process) { return (int)syscall(434, process, 0); }
 
 void gwi_process_kill(int descriptor) { syscall(424, descriptor, SIGKILL, NULL, 0); }
 
-void gwi_zygote_end(int zygote, pid_t process, int handle) {
+int gwi_zygote_end(int zygote, pid_t process, int handle) {
+    int status = 0;
     close(zygote);
     // An app that waits for all its children takes the number from the zygote, so that another process may get it.
     if (handle >= 0) {
-        siginfo_t info;
+        siginfo_t info = { 0 };
         gwi_process_kill(handle);
         while (waitid((idtype_t)3, (id_t)handle, &info, WEXITED) < 0 && errno == EINTR) {}
         close(handle);
-    } else {
-        kill(process, SIGKILL);
-        while (waitpid(process, NULL, 0) < 0 && errno == EINTR) {}
+        return info.si_code == CLD_KILLED ? info.si_status : 0;
     }
+    kill(process, SIGKILL);
+    while (waitpid(process, &status, 0) < 0 && errno == EINTR) {}
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }

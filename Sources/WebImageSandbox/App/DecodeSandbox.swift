@@ -27,7 +27,7 @@ package final class DecodeSandbox: Sendable {
     /// Those that decode the frames of animations, which do not wait for large files.
     private let animations: WorkerPool
     private let timeLimit: Duration
-    private let handles = Mutex<UInt64>(0)
+    private let handles = Atomic<UInt64>(0)
 
     /// - Parameters:
     ///   - paths: The programs of the workers, of which the first one that works is used. Default: those that are installed.
@@ -44,8 +44,8 @@ package final class DecodeSandbox: Sendable {
         self.timeLimit = timeLimit
     }
 
-    /// What is known of the sandbox.
-    package var status: SandboxStatus { pool(.codecs).status }
+    /// What is known of all kinds of workers.
+    package var status: SandboxStatus { SandboxStatus(pools.map(\.known)) }
 
     /// The worker processes.
     package var processes: [Int32] { (pools + [animations]).flatMap(\.processes) }
@@ -63,6 +63,9 @@ package final class DecodeSandbox: Sendable {
 
     /// Whether there has ever been a worker.
     func hasStarted(_ kind: WorkerKind) -> Bool { pool(kind).hasStarted }
+
+    /// Whether there has ever been a worker of any kind, or would have been if nobody had killed it.
+    var hasStarted: Bool { pools.contains { $0.hasStarted || $0.isKilled } }
 
     private func pool(_ kind: WorkerKind) -> WorkerPool { pools[Int(kind.rawValue)] }
 
@@ -96,12 +99,7 @@ package final class DecodeSandbox: Sendable {
     }
 
     /// A name for a file that a worker keeps.
-    func makeHandle() -> UInt64 {
-        handles.withLock { serial in
-            serial += 1
-            return serial
-        }
-    }
+    func makeHandle() -> UInt64 { handles.wrappingAdd(1, ordering: .relaxed).newValue }
 
     /// Where a file that a worker keeps is, and the worker.
     struct Place: Sendable {
@@ -109,7 +107,8 @@ package final class DecodeSandbox: Sendable {
         fileprivate let pool: WorkerPool
     }
 
-    /// Performs a command that needs no particular worker. It is repeated when the worker did not start, or somebody else has ended it.
+    /// Performs a command that needs no particular worker. It is repeated when the worker did not start, or somebody else has ended it,
+    /// and once in a fresh worker when it fails in one that has seen other files: these may have brought that about.
     /// - Parameter inAnimations: Whether it is about a frame of an animation.
     func perform(
         _ command: DecodeCommand,
@@ -119,14 +118,19 @@ package final class DecodeSandbox: Sendable {
         isCancelled: () -> Bool = { false }
     ) throws(ImageError) -> (answer: DecodeAnswer, payload: DecodeWorker.Payload?, place: Place) {
         let pool = inAnimations ? animations : pool(kind)
-        var attempt = 1
+        var (attempt, needsFresh) = (1, false)
         while true {
             let worker: DecodeWorker
-            switch pool.take(isCancelled: isCancelled) {
+            switch pool.take(needsFresh: needsFresh, isCancelled: isCancelled) {
             case .worker(let taken): worker = taken
             case .cancelled: throw .cancelled(command.options.url)
-            case .none: throw unavailable(command.options, pool.status.reason)
+            case .none:
+                let error = unavailable(command.options, pool.known.obstacle)
+                // What keeps workers from starting where there were some passes.
+                throw pool.isKilled || pool.hasStarted ? error.dependingOnRequest() : error
             }
+            worker.fileCount += 1
+            if command.handle != 0 { worker.keep() }
             do throws(DecodeWorker.Failure) {
                 let limit = kind == .drawings ? min(timeLimit, Self.drawingTimeLimit) : timeLimit
                 let (answer, payload) = try perform(
@@ -141,8 +145,14 @@ package final class DecodeSandbox: Sendable {
             } catch {
                 switch error {
                 // The pool soon gives none.
-                case .notStarted: continue
-                case .ended(SIGKILL) where attempt < Self.mostAttempts: attempt += 1
+                case .notStarted where worker.fence == nil: continue
+                case .notStarted, .ended(SIGKILL):
+                    guard attempt < Self.mostAttempts else { throw lost(command.options) }
+                    attempt += 1
+                case .timedOut(hadTime: false) where !needsFresh: needsFresh = true
+                case .ended, .malformed, .timedOut, .doubtful:
+                    guard worker.fileCount > 1 else { throw self.error(for: error, command.options) }
+                    needsFresh = true
                 default: throw self.error(for: error, command.options)
                 }
             }
@@ -160,7 +170,11 @@ package final class DecodeSandbox: Sendable {
         do throws(DecodeWorker.Failure) {
             return try perform(command, data, with: worker, of: place.pool, within: timeLimit, until: { false })
         } catch {
-            if case .ended(SIGKILL) = error { return (.unknown, nil) }
+            switch error {
+            case .notStarted, .ended(SIGKILL): return (.unknown, nil)
+            case .ended, .malformed, .timedOut: if place.worker.fileCount > 1 { return (.unknown, nil) }
+            default: break
+            }
             throw self.error(for: error, command.options)
         }
     }
@@ -175,6 +189,11 @@ package final class DecodeSandbox: Sendable {
     ) throws(DecodeWorker.Failure) -> (DecodeAnswer, DecodeWorker.Payload?) {
         do throws(DecodeWorker.Failure) {
             let answer = try worker.perform(command, data, limit: timeLimit, isCancelled: isCancelled)
+            if case .failure(let error) = answer.0, error.isPermanent, error.unreservedPixelCount == nil,
+                command.handle == 0, worker.fileCount > 1
+            {
+                throw .doubtful
+            }
             pool.giveBack(worker, isAlive: true)
             return answer
         } catch {
@@ -202,7 +221,7 @@ package final class DecodeSandbox: Sendable {
         switch failure {
         case .cancelled: return .cancelled(options.url)
         case .notSent(let number): return notSent(number, options)
-        case .notStarted: return unavailable(options, nil)
+        case .notStarted, .doubtful, .timedOut(hadTime: false): return lost(options)
         case .timedOut:
             let error = ImageError(
                 .decoderTimedOut,
@@ -233,28 +252,28 @@ package final class DecodeSandbox: Sendable {
             case EFBIG: (.decoderUnavailable, "Raise the limit for the size of files, or set decoding to .inProcess.")
             default: (.imageTooLarge, "Decode fewer or smaller images at a time.")
             }
-        var error = ImageError(
+        return ImageError(
             code,
             url: options.url,
-            reason: "The file cannot be handed to a decode worker (\(String(cString: strerror(number))))",
+            reason: "A worker cannot get the file or give its pixels (\(String(cString: strerror(number))))",
             remedy: remedy
         )
-        error.dependsOnRequest = true
-        return error
+        .dependingOnRequest()
     }
 
-    /// The error for a frame on the way to which worker after worker was lost.
-    func lostFrame(_ options: DecodeOptions) -> ImageError {
+    /// The error for an image or a frame on the way to which worker after worker was lost, or got no processor.
+    func lost(_ options: DecodeOptions) -> ImageError {
         ImageError(
             .decoderUnavailable,
             url: options.url,
-            reason: "Several decode workers have ended before they reached a frame of the animation",
-            remedy: "Find out what ends them, such as a shortage of memory. The frame is tried again when it is wanted."
+            reason: "Several decode workers were killed, or kept from working, before they were done with the image",
+            remedy: "Find out what ends or stops them, such as a shortage of memory. A later load may succeed."
         )
+        .dependingOnRequest()
     }
 
     /// An SVG takes as long as the file wants.
     private static let drawingTimeLimit = Duration.seconds(10)
-    /// How often a command is tried whose worker was killed by somebody else.
-    private static let mostAttempts = 5
+    /// How often a command is tried whose worker was killed by somebody else. All idle workers may have been.
+    private static let mostAttempts = 10
 }

@@ -10,12 +10,15 @@ import WebImageCore
 final class DecodeWorker: @unchecked Sendable {
     /// Why a worker has not answered. It is of no use any more, but for `notSent`.
     enum Failure: Error {
-        /// It has never been ready, for ``DecodeWorker/obstacle``.
+        /// It has never been ready, for ``DecodeWorker/obstacle``, or has ended before it took the command.
         case notStarted
         /// It has ended, by a signal or by itself (0).
         case ended(signal: Int32)
-        case timedOut
+        /// - hadTime: Whether it has used all the processor time that it may.
+        case timedOut(hadTime: Bool)
         case cancelled
+        /// It refuses a file, and has seen others before, one of which may have had a hand in that.
+        case doubtful
         /// It says what no worker says.
         case malformed
         /// This process cannot hand the bytes over, for want of memory, of descriptors or of large files: the error number of the
@@ -33,15 +36,19 @@ final class DecodeWorker: @unchecked Sendable {
     let number: UInt64
     private let worker: WorkerZygote.Worker
     private let memory: SharedMemory
-    private let isOpen = Mutex(true)
+    /// Whether there is a socket, and how many files the worker keeps.
+    private let link = Mutex((isOpen: true, keptCount: 0))
     private let buffer: UnsafeMutableRawBufferPointer
     /// What it has given up; `nil` until it has said so.
     private(set) var fence: DecodeAnswer.Fence?
-    private var commandCount = 0
+    /// How many files it has seen.
+    var fileCount = 0
     private let kind: WorkerKind
     private let zygote: WorkerZygote
     /// Why it was never ready.
     private(set) var obstacle = "The worker ended before it was ready"
+    /// Whether it was never ready because somebody killed it.
+    private(set) var wasKilled = false
 
     /// - Parameter number: Tells it from other workers.
     init(_ worker: WorkerZygote.Worker, of zygote: WorkerZygote, _ kind: WorkerKind, number: UInt64) {
@@ -63,22 +70,34 @@ final class DecodeWorker: @unchecked Sendable {
 
     private var socket: Int32 { worker.socket }
 
-    /// Whether the worker has used a processor for so long that its limit could end it in the middle of an image.
-    var isWornOut: Bool {
-        guard commandCount.isMultiple(of: 64) else { return false }
-        var clock = clockid_t()
-        var time = timespec()
-        guard clock_getcpuclockid(process, &clock) == 0, clock_gettime(clock, &time) == 0 else { return false }
-        return time.tv_sec > Int(GWI_WORKER_CPU_SECONDS) / 2
+    /// Whether it takes no other file, so that what one has done to it reaches few others.
+    var isWornOut: Bool { fileCount >= Self.mostFiles }
+
+    /// Whether it keeps files that are arriving, or animations, which would begin again in another worker.
+    var keepsFiles: Bool { link.withLock { $0.keptCount } > 0 }
+
+    /// Whether it is of no use any more.
+    var isDone: Bool { isWornOut && !keepsFiles || hasTooManyThreads }
+
+    private var processorTime: Duration? {
+        var (clock, time) = (clockid_t(), timespec())
+        guard clock_getcpuclockid(process, &clock) == 0, clock_gettime(clock, &time) == 0 else { return nil }
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+
+    /// The fence of modules lets threads through, of which the kernel counts only those of all programs of the user.
+    private var hasTooManyThreads: Bool {
+        var status = stat()
+        return kind != .codecs && stat("/proc/\(process)/task", &status) == 0 && status.st_nlink > Self.mostThreads
     }
 
     /// Ends the process. Returns the signal by which it has ended before, or 0.
     @discardableResult
     func end(hasEnded: Bool = false) -> Int32 {
-        let isFirst = isOpen.withLock { isOpen in
-            defer { isOpen = false }
-            if isOpen { close(socket) }
-            return isOpen
+        let isFirst = link.withLock { link in
+            defer { link.isOpen = false }
+            if link.isOpen { close(socket) }
+            return link.isOpen
         }
         guard isFirst else { return 0 }
         return zygote.end(worker, waits: hasEnded)
@@ -88,7 +107,7 @@ final class DecodeWorker: @unchecked Sendable {
     func waitUntilReady() throws(Failure) {
         guard fence == nil else { return }
         do throws(Failure) {
-            try wait(for: POLLIN, until: .now + Self.longestStart) { false }
+            try wait(for: POLLIN, within: Self.longestStart) { false }
             guard case (.ready(let fence), nil) = try receive(.none) else { throw .malformed }
             if let missing = kind.missing(in: fence) {
                 obstacle = missing
@@ -96,7 +115,11 @@ final class DecodeWorker: @unchecked Sendable {
             }
             self.fence = fence
         } catch {
-            if case .timedOut = error { obstacle = "The worker was not ready within \(Self.longestStart)" }
+            switch error {
+            case .timedOut: obstacle = "The worker was not ready within \(Self.longestStart)"
+            case .ended(SIGKILL): wasKilled = true
+            default: break
+            }
             throw .notStarted
         }
     }
@@ -104,7 +127,7 @@ final class DecodeWorker: @unchecked Sendable {
     /// Sends a command and waits for the answer.
     /// - Parameters:
     ///   - data: The file, or the part of it, that goes with the command.
-    ///   - limit: The time after which the worker counts as hanging.
+    ///   - limit: The processor time after which the worker counts as hanging. Without a processor it gets a multiple.
     ///   - isCancelled: Called several times a second.
     func perform(
         _ command: DecodeCommand,
@@ -113,14 +136,12 @@ final class DecodeWorker: @unchecked Sendable {
         isCancelled: () -> Bool
     ) throws(Failure) -> (DecodeAnswer, Payload?) {
         try waitUntilReady()
-        commandCount += 1
         var command = command
         command.byteCount = data?.count
         let file = data.flatMap { MappedFiles.descriptor(of: $0) }
         command.carrier =
             file == nil ? WorkerCarrier(byteCount: data?.count ?? 0, room: memory.toWorker.count) : .file
         let message = command.message
-        let deadline = ContinuousClock.now + limit
         while true {
             let isSent =
                 data.map { data in
@@ -129,12 +150,12 @@ final class DecodeWorker: @unchecked Sendable {
             if isSent { break }
             switch errno {
             // It has not read yet which files to forget, or it reads nothing any more.
-            case EAGAIN: try wait(for: POLLOUT, until: deadline, isCancelled: isCancelled)
-            case EPIPE, ECONNRESET: throw .ended(signal: end(hasEnded: true))
+            case EAGAIN: try wait(for: POLLOUT, within: limit, isCancelled: isCancelled)
+            case EPIPE, ECONNRESET: throw .notStarted
             default: throw .notSent(errno)
             }
         }
-        try wait(for: POLLIN, until: deadline, isCancelled: isCancelled)
+        try wait(for: POLLIN, within: limit, isCancelled: isCancelled)
         return try receive(command.limit ?? DecodeAnswer.Limit(command.options))
     }
 
@@ -147,28 +168,39 @@ final class DecodeWorker: @unchecked Sendable {
         WorkerMessage.send(message, bytes, in: carrier, file: file, memory: memory.toWorker, waits: false, on: socket)
     }
 
+    /// Notes that the worker keeps a file, until ``forget(_:)``.
+    func keep() { link.withLock { $0.keptCount += 1 } }
+
     /// Lets the worker forget a file. May be called by any thread.
     func forget(_ handle: UInt64) {
         let message = DecodeCommand(.close, handle: handle).message
-        isOpen.withLock { isOpen in
+        link.withLock { link in
+            link.keptCount -= 1
             // A worker that does not listen at the moment keeps the file until it ends.
-            guard isOpen else { return }
+            guard link.isOpen else { return }
             _ = send(message, [], in: .message)
         }
     }
 
     private func wait(
         for event: Int32,
-        until deadline: ContinuousClock.Instant,
+        within limit: Duration,
         isCancelled: () -> Bool
     ) throws(Failure) {
+        // Neither counts while the machine sleeps.
+        let start = SuspendingClock.now
+        var usedBefore: Duration?
         while true {
             var descriptor = pollfd(fd: socket, events: Int16(event), revents: 0)
             let count = poll(&descriptor, 1, Self.pollInterval)
             if count > 0 { return }
             if count < 0, errno != EINTR { throw .malformed }
-            if ContinuousClock.now > deadline { throw .timedOut }
+            let used = processorTime
+            if let used, let usedBefore, used - usedBefore >= limit { throw .timedOut(hadTime: true) }
+            if SuspendingClock.now - start >= limit * Self.patience { throw .timedOut(hadTime: false) }
+            if hasTooManyThreads { throw .malformed }
             if isCancelled() { throw .cancelled }
+            usedBefore = usedBefore ?? used
         }
     }
 
@@ -177,19 +209,31 @@ final class DecodeWorker: @unchecked Sendable {
         let count = gwi_message_receive(socket, buffer.baseAddress, buffer.count, &file, 1)
         defer { if file >= 0 { close(file) } }
         guard count > 0 else {
-            guard count == 0 || errno == ECONNRESET else { throw .malformed }
-            throw .ended(signal: end(hasEnded: true))
+            switch count == 0 ? 0 : errno {
+            case 0: throw .ended(signal: end(hasEnded: true))
+            // It has ended without reading the command.
+            case ECONNRESET: throw .notStarted
+            // The file of the answer takes a descriptor, and this process has none left.
+            case EPROTO: throw .notSent(EMFILE)
+            default: throw .malformed
+            }
         }
         let message = UnsafeRawBufferPointer(rebasing: buffer[..<count])
         do {
             return try WorkerAnswer.read(message, limit, file: file, memory: UnsafeRawBufferPointer(memory.toApp))
         } catch {
-            throw .malformed
+            throw error.isOfMemory ? .notSent(ENOMEM) : .malformed
         }
     }
 
-    /// The time after which a start counts as failed. A machine that swaps may take seconds.
-    private static let longestStart = Duration.seconds(15)
+    /// The processor time after which a start counts as failed.
+    private static let longestStart = Duration.seconds(5)
+    /// How many times its limit a worker may take that gets no processor, or does nothing.
+    private static let patience = 4
+    /// How many files a worker sees.
+    private static let mostFiles = 64
+    /// The most links of the directory of a worker's threads. The decoders of AVIF start one for each processor.
+    private static let mostThreads = 256
     /// Milliseconds between two looks at whether the image is still wanted.
     private static let pollInterval: Int32 = 100
 }

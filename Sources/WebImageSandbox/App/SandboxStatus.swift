@@ -27,15 +27,27 @@ public struct SandboxStatus: Sendable, Hashable {
 
     /// Whether images are decoded in workers.
     public let isSandboxed: Bool
-    /// The protections of the workers, of which the kernel may offer fewer than there are.
+    /// The protections that all kinds of workers have, of which the kernel may offer fewer than there are.
     public let protections: Set<Protection>
-    /// Why images are not decoded in workers; `nil` when they are.
+    /// Why images are not decoded in workers; `nil` when they are. Where workers of one kind start and those of another don't, the images of
+    /// the latter are not decoded.
     public let reason: String?
 
-    init(_ fence: DecodeAnswer.Fence) {
+    init(_ fence: DecodeAnswer.Fence, reason: String? = nil) {
         isSandboxed = true
-        reason = nil
+        self.reason = reason
         protections = Set(Protection.allCases.filter { fence.rawValue & $0.bit != 0 })
+    }
+
+    /// - Parameter kinds: What fences the workers of each kind, and why none starts.
+    init(_ kinds: [(fence: DecodeAnswer.Fence?, obstacle: String?)]) {
+        let obstacle = kinds.lazy.compactMap(\.obstacle).first
+        let fences = kinds.compactMap(\.fence)
+        if let first = fences.first {
+            self.init(fences.reduce(first) { $0.intersection($1) }, reason: obstacle)
+        } else {
+            self = obstacle.map(SandboxStatus.unavailable) ?? .notStarted
+        }
     }
 
     private init(reason: String) {
@@ -64,7 +76,10 @@ public struct SandboxStatus: Sendable, Hashable {
 extension SandboxStatus: CustomStringConvertible {
     /// One line for a log.
     public var description: String {
-        if let reason { return self == .notStarted ? "\(reason)." : "No image can be decoded in a worker. \(reason)." }
+        if let reason, !isSandboxed {
+            return self == .notStarted ? "\(reason)." : "No image can be decoded in a worker. \(reason)."
+        }
+        if let reason { return "Images of some formats cannot be decoded. \(reason)." }
         let missing = Protection.allCases.filter { !protections.contains($0) }.map(\.rawValue)
         guard !missing.isEmpty else { return "Images are decoded in workers without rights." }
         return

@@ -71,8 +71,7 @@ struct SandboxedCoder: CancellableImageDecoding, SlowImageDecoding, RegionDecodi
     }
 
     /// What a worker says of a file.
-    /// - Returns: `nil` when no worker has ever started, so that the file is decoded in this process. Whether it is must not depend on
-    ///   what a worker says, or does: it may be in the hands of the file.
+    /// - Returns: `nil` when the file is decoded in this process.
     private func answer(
         to command: DecodeCommand,
         _ data: Data,
@@ -84,7 +83,7 @@ struct SandboxedCoder: CancellableImageDecoding, SlowImageDecoding, RegionDecodi
             let (answer, payload, _) = try sandbox.perform(command, data, by: kind, isCancelled: isCancelled)
             return (answer, payload)
         } catch
-            where error.code == .decoderUnavailable && mayBeHere(format, command.options) && !sandbox.hasStarted(kind)
+            where error.code == .decoderUnavailable && mayBeHere(format, command.options, by: kind)
         {
             return nil
         }
@@ -104,12 +103,15 @@ struct SandboxedCoder: CancellableImageDecoding, SlowImageDecoding, RegionDecodi
     func kind(_ format: ImageFormat, _ options: DecodeOptions) -> WorkerKind? {
         guard let kind = workerKind(format) else { return nil }
         if isOptional, options.url?.scheme == "resource" { return nil }
-        return sandbox.canStart(kind) || !mayBeHere(format, options) ? kind : nil
+        return sandbox.canStart(kind) || !mayBeHere(format, options, by: kind) ? kind : nil
     }
 
-    /// Whether a file may be decoded in this process when no worker starts.
-    private func mayBeHere(_ format: ImageFormat, _ options: DecodeOptions) -> Bool {
-        isOptional && (!neverHere.contains(format) || ["file", "resource"].contains(options.url?.scheme))
+    /// Whether a file may be decoded in this process when no worker starts. That must not depend on what a worker says, or does, or what
+    /// becomes of it: it may be in the hands of a file.
+    private func mayBeHere(_ format: ImageFormat, _ options: DecodeOptions, by kind: WorkerKind) -> Bool {
+        guard isOptional else { return false }
+        if ["file", "resource"].contains(options.url?.scheme) { return !sandbox.hasStarted(kind) }
+        return !neverHere.contains(format) && !sandbox.hasStarted
     }
 }
 

@@ -93,7 +93,7 @@ final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
                 restartCount += 1
                 guard restartCount <= Self.mostRestarts else {
                     restartCount = 0
-                    throw sandbox.lostFrame(options)
+                    throw sandbox.lost(options)
                 }
             } else {
                 self.kept?.byteCount = file.data.count
@@ -112,10 +112,12 @@ final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
     }
 
     /// Another worker begins with the first frame.
-    private func forgetWay() { (kept, way) = (nil, nil) }
+    private func forgetWay() {
+        forget()
+        (kept, way) = (nil, nil)
+    }
 
     func releaseMemory() {
-        forget()
         forgetWay()
         reservation = nil
     }
@@ -147,14 +149,13 @@ final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
         reservation = budget.keep(byteCount)
         guard reservation == nil else { return }
         missingMemory = MissingMemory(budget: budget, byteCount: byteCount)
-        var error = ImageError(
+        throw ImageError(
             .imageTooLarge,
             url: options.url,
             reason: "The animations that play leave no memory for a canvas of \(canvas) pixels",
             remedy: "Show fewer large animations at a time, or smaller files."
         )
-        error.dependsOnRequest = true
-        throw error
+        .dependingOnRequest()
     }
 }
 

@@ -26,7 +26,9 @@ final class SandboxedIncrementalDecoder: IncrementalImageDecoding, @unchecked Se
         handle = sandbox.makeHandle()
         var command = DecodeCommand(.begin, handle: handle)
         (command.format, command.options) = (format, options)
-        guard let (answer, _, place) = try? sandbox.perform(command, nil, by: kind), case .done = answer else {
+        guard let (answer, _, place) = try? sandbox.perform(command, nil, by: kind) else { return nil }
+        guard case .done = answer else {
+            place.worker.forget(handle)
             return nil
         }
         self.place = place

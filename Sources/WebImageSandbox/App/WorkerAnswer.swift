@@ -32,18 +32,20 @@ package enum WorkerAnswer {
         if case .image(let image) = answer { total += image.frameCount * 2 * MemoryLayout<Int64>.size }
         try coder.check(answer.pixels?.carrier == .message ? inline.count == total : inline.isEmpty)
         guard let pixels = answer.pixels else { return (answer, nil) }
-        let payload: DecodeWorker.Payload? =
-            switch pixels.carrier {
-            case .message: inline.withUnsafeBytes { copied($0, pixels) }
-            case .sharedMemory where pixels.offset <= memory.count && total <= memory.count - pixels.offset:
-                copied(UnsafeRawBufferPointer(rebasing: memory[pixels.offset...].prefix(total)), pixels)
-            case .file where file >= 0:
-                gwi_memory_file_map(file, total).flatMap {
-                    mapped(UnsafeMutableRawBufferPointer(start: $0, count: total), pixels)
-                }
-            case .sharedMemory, .file: nil
-            }
-        guard let payload else { throw MessageCoder.Malformed() }
+        let payload: DecodeWorker.Payload?
+        switch pixels.carrier {
+        case .message: payload = inline.withUnsafeBytes { copied($0, pixels) }
+        case .sharedMemory:
+            try coder.check(pixels.offset <= memory.count && total <= memory.count - pixels.offset)
+            payload = copied(UnsafeRawBufferPointer(rebasing: memory[pixels.offset...].prefix(total)), pixels)
+        case .file:
+            errno = 0
+            let start = gwi_memory_file_map(file, total)
+            try coder.check(start != nil || errno == ENOMEM)
+            payload = start.flatMap { mapped(UnsafeMutableRawBufferPointer(start: $0, count: total), pixels) }
+        }
+        // The answer is as it must be.
+        guard let payload else { throw MessageCoder.Malformed(isOfMemory: true) }
         return (answer, payload)
     }
 

@@ -10,7 +10,8 @@ final class WorkerPool: Sendable {
     /// What a thread may do that wants a worker.
     private enum Turn {
         case take(DecodeWorker)
-        case start
+        /// It ends another worker first, for whose place it has a use.
+        case start(ending: DecodeWorker?)
         case wait
         /// The worker that it wants has ended, or none can be started.
         case giveUp
@@ -28,10 +29,16 @@ final class WorkerPool: Sendable {
     private final class Waiter: Sendable {
         /// The worker that knows its file; `nil` for any.
         let number: UInt64?
+        /// Whether the worker must have seen no file.
+        let needsFresh: Bool
         /// Signalled when there may be something to do for it.
         let semaphore = DispatchSemaphore(value: 0)
 
-        init(_ number: UInt64?) { self.number = number }
+        init(_ number: UInt64?, needsFresh: Bool) { (self.number, self.needsFresh) = (number, needsFresh) }
+
+        func takes(_ worker: DecodeWorker) -> Bool {
+            number.map { $0 == worker.number } ?? (needsFresh ? worker.fileCount == 0 : !worker.isWornOut)
+        }
     }
 
     private struct State {
@@ -50,16 +57,19 @@ final class WorkerPool: Sendable {
         var obstacle: String?
         /// Starts that have failed one after the other.
         var failedStarts = 0
+        /// When the first start was killed since the last one that was not; `nil` for none.
+        var killedSince: ContinuousClock.Instant?
         /// When starts are tried again after too many have failed, and the pause before that.
         var retryTime = ContinuousClock.Instant.now
         var pause = WorkerPool.shortestPause
         /// Whether there has ever been a worker.
         var hasStarted = false
 
-        var count: Int { startCount + idle.count + busy.count }
+        /// The workers that take files, now or later.
+        var count: Int { startCount + idle.count { !$0.worker.isWornOut } + busy.count }
 
         /// Whether a start is worth trying.
-        var mayStart: Bool { failedStarts < WorkerPool.mostFailedStarts || .now >= retryTime }
+        var mayStart: Bool { .now >= retryTime }
 
         func wakeWaiters() {
             for waiter in waiters { waiter.semaphore.signal() }
@@ -67,22 +77,28 @@ final class WorkerPool: Sendable {
 
         /// What a thread may do that wants a worker.
         /// - Parameters:
-        ///   - number: The worker that knows its file; `nil` for any.
         ///   - isFirst: Whether no other thread has waited longer for the worker.
         ///   - isShort: Whether the system has started no further worker for this thread, so that those that run will do.
-        mutating func turn(_ number: UInt64?, isFirst: Bool, isShort: Bool, limit: Int) -> Turn {
-            if isFirst, let index = idle.lastIndex(where: { number == nil || $0.worker.number == number }) {
+        mutating func turn(_ waiter: Waiter, isFirst: Bool, isShort: Bool, limit: Int) -> Turn {
+            if isFirst, let index = idle.lastIndex(where: { waiter.takes($0.worker) }) {
                 let worker = idle.remove(at: index).worker
                 busy[worker.number] = worker
                 return .take(worker)
             }
-            if let number {
+            if let number = waiter.number {
                 return busy[number] != nil || idle.contains { $0.worker.number == number } ? .wait : .giveUp
             }
-            if count == 0, !mayStart { return .giveUp }
-            guard count < limit, mayStart, count == 0 || !isShort else { return .wait }
+            if count == 0, !mayStart {
+                return killedSince.map { .now < $0 + WorkerPool.patience } == true ? .wait : .giveUp
+            }
+            guard mayStart, count == 0 || !isShort else { return .wait }
+            var old: DecodeWorker?
+            if count >= limit {
+                guard waiter.needsFresh, isFirst, !idle.isEmpty else { return .wait }
+                old = idle.firstIndex { !$0.worker.keepsFiles }.map { idle.remove(at: $0).worker }
+            }
             startCount += 1
-            return .start
+            return .start(ending: old)
         }
     }
 
@@ -102,17 +118,17 @@ final class WorkerPool: Sendable {
         self.idleTime = idleTime
     }
 
-    /// The state of the sandbox, as far as this pool knows it.
-    var status: SandboxStatus {
-        let (fence, obstacle) = state.withLock { ($0.fence, $0.obstacle) }
-        return obstacle.map(SandboxStatus.unavailable) ?? fence.map(SandboxStatus.init) ?? .notStarted
-    }
+    /// What fences the workers that have started last, and why none starts now.
+    var known: (fence: DecodeAnswer.Fence?, obstacle: String?) { state.withLock { ($0.fence, $0.obstacle) } }
 
     /// Whether workers can be started, as far as is known. Where there was one before, what keeps the next one from starting passes.
     var canStart: Bool { state.withLock { $0.hasStarted || $0.mayStart } }
 
     /// Whether there has ever been a worker.
     var hasStarted: Bool { state.withLock { $0.hasStarted } }
+
+    /// Whether workers are killed as they start.
+    var isKilled: Bool { state.withLock { $0.killedSince != nil } }
 
     /// The processes that run.
     var processes: [pid_t] {
@@ -140,14 +156,16 @@ final class WorkerPool: Sendable {
     /// Takes a worker, which the caller gives back. Waits for one when all have work.
     /// - Parameters:
     ///   - number: The one that knows a file; otherwise any.
+    ///   - needsFresh: Whether it must have seen no file.
     ///   - isCancelled: Called several times a second.
-    func take(_ number: UInt64? = nil, isCancelled: () -> Bool = { false }) -> Taken {
-        let waiter = Waiter(number)
+    func take(_ number: UInt64? = nil, needsFresh: Bool = false, isCancelled: () -> Bool = { false }) -> Taken {
+        let waiter = Waiter(number, needsFresh: needsFresh)
         var isShort = false
         while true {
             switch turn(of: waiter, isShort: isShort) {
             case .take(let worker): return .worker(worker)
-            case .start:
+            case .start(let old):
+                old?.end()
                 let start = zygote.makeWorker()
                 if case .busy = start { isShort = true }
                 if let worker = note(start) { return .worker(worker) }
@@ -167,7 +185,7 @@ final class WorkerPool: Sendable {
             let place = state.waiters.firstIndex { $0 === waiter }
             let isFirst = !state.waiters[..<(place ?? state.waiters.endIndex)]
                 .contains { $0.number == nil || $0.number == waiter.number }
-            let turn = state.turn(waiter.number, isFirst: isFirst, isShort: isShort, limit: limit)
+            let turn = state.turn(waiter, isFirst: isFirst, isShort: isShort, limit: limit)
             if case .wait = turn {
                 if place == nil { state.waiters.append(waiter) }
             } else if let place {
@@ -199,6 +217,7 @@ final class WorkerPool: Sendable {
         switch start {
         case .busy where isOnly:
             noteFailedStart("The system is short of processes, descriptors or memory", isShortage: true)
+        case .killed: noteKilledStart()
         case .failed(let program) where !zygote.useNextProgram(after: program):
             noteFailedStart("The system starts no process")
         default: break
@@ -209,12 +228,16 @@ final class WorkerPool: Sendable {
     /// Gives back a worker.
     /// - Parameter isAlive: Whether it may be used again; otherwise it ends.
     func giveBack(_ worker: DecodeWorker, isAlive: Bool) {
-        guard isAlive, !worker.isWornOut else {
+        note(worker.fence)
+        guard isAlive, !worker.isDone else {
             worker.end()
-            if worker.fence == nil, !zygote.useNextProgram(after: worker.program) { noteFailedStart(worker.obstacle) }
+            if worker.wasKilled {
+                noteKilledStart()
+            } else if worker.fence == nil, !zygote.useNextProgram(after: worker.program) {
+                noteFailedStart(worker.obstacle)
+            }
             return change { $0.busy[worker.number] = nil }
         }
-        note(worker.fence)
         change { state in
             state.busy[worker.number] = nil
             state.idle.append((worker, .now))
@@ -225,7 +248,7 @@ final class WorkerPool: Sendable {
     private func note(_ fence: DecodeAnswer.Fence?) {
         guard let fence else { return }
         let isNew = state.withLock { state in
-            state.failedStarts = 0
+            (state.failedStarts, state.killedSince, state.retryTime) = (0, nil, .now)
             state.pause = Self.shortestPause
             state.hasStarted = true
             defer { (state.fence, state.obstacle) = (fence, nil) }
@@ -234,13 +257,21 @@ final class WorkerPool: Sendable {
         if isNew { SandboxStatus(fence).log() }
     }
 
-    /// - Parameter isShortage: Whether the next start may well succeed.
-    private func noteFailedStart(_ reason: String, isShortage: Bool = false) {
+    /// The kernel kills when memory is short.
+    private func noteKilledStart() {
+        state.withLock { $0.killedSince = $0.killedSince ?? .now }
+        noteFailedStart("Workers are killed as they start", isShortage: true, mayRepeat: false)
+    }
+
+    /// - Parameters:
+    ///   - isShortage: Whether the next start may well succeed.
+    ///   - mayRepeat: Whether some more starts are tried at once.
+    private func noteFailedStart(_ reason: String, isShortage: Bool = false, mayRepeat: Bool = true) {
         let isLast = state.withLock { state in
             state.failedStarts += 1
             state.wakeWaiters()
             if !state.hasStarted { state.obstacle = reason }
-            guard state.failedStarts >= Self.mostFailedStarts else { return false }
+            guard !mayRepeat || state.failedStarts >= Self.mostFailedStarts else { return false }
             state.retryTime = .now + (isShortage ? Self.shortagePause : state.pause)
             if !isShortage { state.pause = min(state.pause * 2, Self.longestPause) }
             state.obstacle = reason
@@ -283,4 +314,6 @@ final class WorkerPool: Sendable {
     private static let shortestPause = Duration.seconds(30)
     private static let longestPause = Duration.seconds(3600)
     private static let shortagePause = Duration.seconds(1)
+    /// How long images wait for workers that are killed as they start.
+    private static let patience = Duration.seconds(5)
 }

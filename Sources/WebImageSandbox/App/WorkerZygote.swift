@@ -26,6 +26,8 @@ final class WorkerZygote: Sendable {
         case worker(Worker)
         /// The system is short of processes, descriptors or memory, which may change at any time.
         case busy
+        /// Somebody has killed the zygote.
+        case killed
         /// The program makes none.
         case failed(program: String)
     }
@@ -51,7 +53,7 @@ final class WorkerZygote: Sendable {
         state = Mutex(State(paths: paths[...]))
     }
 
-    deinit { state.withLock { Self.end(&$0) } }
+    deinit { state.withLock { _ = Self.end(&$0) } }
 
     /// The process, while there is one.
     var process: pid_t? { state.withLock { $0.process > 0 ? $0.process : nil } }
@@ -73,6 +75,7 @@ final class WorkerZygote: Sendable {
     private func makeWorker(of state: inout State, _ file: Int32, _ address: UInt) -> Start {
         let program = state.paths.first ?? WorkerProgram.own
         guard let memory = UnsafeMutableRawPointer(bitPattern: address) else { return .busy }
+        var signal: Int32 = 0
         for _ in 0..<2 {
             if state.process < 0 {
                 let process = gwi_zygote_start(program, kind.rawValue, &state.socket)
@@ -96,9 +99,9 @@ final class WorkerZygote: Sendable {
                 )
             }
             if Self.isShortage(errno) { return .busy }
-            Self.end(&state)
+            signal = Self.end(&state)
         }
-        return .failed(program: program)
+        return signal == SIGKILL ? .killed : .failed(program: program)
     }
 
     private static func isShortage(_ error: Int32) -> Bool { [EAGAIN, ENOMEM, EMFILE, ENFILE].contains(error) }
@@ -144,9 +147,11 @@ final class WorkerZygote: Sendable {
         }
     }
 
-    private static func end(_ state: inout State) {
-        guard state.process > 0 else { return }
-        gwi_zygote_end(state.socket, state.process, state.handle)
-        state = State(generation: state.generation, paths: state.paths)
+    /// - Returns: The signal by which it has ended, or 0. One that hangs is killed.
+    @discardableResult
+    private static func end(_ state: inout State) -> Int32 {
+        guard state.process > 0 else { return 0 }
+        defer { state = State(generation: state.generation, paths: state.paths) }
+        return gwi_zygote_end(state.socket, state.process, state.handle)
     }
 }

@@ -22,8 +22,10 @@ extension MessageFields {
 /// Writes the fields of a message between the app and its decode workers, or reads them. The other end may be in the hands of an
 /// attacker: nothing that it says makes a reader leave its bytes.
 struct MessageCoder {
-    /// A message that no writer has written.
-    struct Malformed: Error {}
+    /// A message that no writer has written, or that this process has no memory for.
+    struct Malformed: Error {
+        var isOfMemory = false
+    }
 
     static let longestText = 1024
 

@@ -23,16 +23,31 @@ struct HostileDecoder: ImageDecoding {
         case openFile, writeFile, listDirectory, statFile, socket, connect, fork, spawn, exec, killApp, attachToApp,
             readApp, mapCode,
             shareMemory, changeLimits, setUser, thread
-        case crash, trap, abort, loop, exit, exhaustMemory, closeSocket, lie, killItself, claimUnavailable
+        case crash, trap, abort, loop, exit, exhaustMemory, closeSocket, closeSocketAndStay, lie, killItself
+        case claimUnavailable, manyThreads
+        // What becomes of the files that the worker gets later.
+        case crashLater, loopLater, lieLater, refuseLater
     }
+
+    /// What a file has made of the worker.
+    nonisolated(unsafe) private static var grudge: Attempt?
 
     static func file(_ attempt: Attempt) -> Data { Data("\(signature)\(attempt.rawValue)".utf8) }
 
-    func canDecode(_ format: ImageFormat) -> Bool { format == Self.format }
+    func canDecode(_ format: ImageFormat) -> Bool { format == Self.format || Self.grudge != nil }
 
-    func canDecode(_ head: Data, format: ImageFormat) -> Bool { head.starts(with: Self.signature.utf8) }
+    func canDecode(_ head: Data, format: ImageFormat) -> Bool {
+        head.starts(with: Self.signature.utf8) || Self.grudge != nil
+    }
 
     func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+        switch Self.grudge {
+        case nil: break
+        case .crashLater: _ = run(.crash)
+        case .loopLater: _ = run(.loop)
+        case .lieLater: _ = run(.lie)
+        default: throw options.badData("I do not like it")
+        }
         let text = String(decoding: data.dropFirst(Self.signature.utf8.count), as: UTF8.self)
         guard let attempt = Attempt(rawValue: text) else { throw options.badData("no attempt") }
         Self.decodeCount.withLock { $0 += 1 }
@@ -103,11 +118,23 @@ struct HostileDecoder: ImageDecoding {
         case .closeSocket:
             close(3)
             return true
+        case .closeSocketAndStay:
+            close(3)
+            while true { usleep(100_000) }
+        case .manyThreads:
+            var attributes = pthread_attr_t()
+            pthread_attr_init(&attributes)
+            pthread_attr_setstacksize(&attributes, 64 << 10)
+            var thread = pthread_t()
+            return (0..<400).allSatisfy { _ in
+                pthread_create(&thread, &attributes, { _ in while true { usleep(100_000) } }, nil) == 0
+            }
+        case .crashLater, .loopLater, .lieLater, .refuseLater:
+            Self.grudge = attempt
+            return false
         case .lie: return lie()
         case .claimUnavailable: return false
-        case .killItself:
-            raise(SIGKILL)
-            return true
+        case .killItself: return raise(SIGKILL) == 0
         }
     }
 

@@ -95,6 +95,15 @@ struct SandboxEnvironmentTests {
         if result.exitCode == 0 { #expect(result.output.contains("jpeg 60x40"), "\(result.output)") }
     }
 
+    @Test("An image for which the app has no addresses fails, and its worker and its next load do not")
+    func shortAddressSpace() throws {
+        let large = folder.path + "/large.png"
+        try TestImage.quarters(size: PixelSize(width: 3000, height: 2000), format: .png).write(to: URL(filePath: large))
+        let lines = try run([Self.app, "--short", images[0], large, large])
+        #expect(lines[0] == "jpeg 60x40" && lines[2] == "png 3000x2000", "\(lines)")
+        #expect(lines[1].contains("imageTooLarge"), "\(lines)")
+    }
+
     @Test("A program whose file an update has removed") func removed() throws {
         let copy = try copiedApp()
         let lines = try run([copy, "--removed"] + images)

@@ -57,19 +57,89 @@ struct SandboxProcessTests {
     @Test("Neither descriptors nor processes are left behind by 10,000 images") func leaks() throws {
         let sandbox = DecodeSandbox(limit: 2)
         let coders = coders(sandbox)
-        // One travels in a message and the other in a file in memory.
+        // One travels in a message and the other in shared memory.
         let small = TestImage.quarters(size: PixelSize(width: 16, height: 16), format: .png)
         let large = TestImage.quarters(size: PixelSize(width: 200, height: 150), format: .png)
         _ = try coders.decode(large)
-        let processes = sandbox.processes
-        let worker = try #require(processes.first)
-        let before = descriptorCount(of: worker)
+        let before = descriptorCount(of: try #require(sandbox.processes.first))
         DispatchQueue.concurrentPerform(iterations: 10_000) { index in
             _ = try? coders.decode(index % 4 == 0 ? large : small)
         }
         #expect(sandbox.processes.count <= 2)
-        #expect(Set(sandbox.processes).isSuperset(of: processes))
-        #expect(descriptorCount(of: worker) <= before)
+        #expect(sandbox.processes.allSatisfy { descriptorCount(of: $0) <= before })
+    }
+
+    @Test("What a file does to a worker reaches few others: it is soon replaced") func renewal() throws {
+        let sandbox = DecodeSandbox(limit: 1)
+        let coders = coders(sandbox)
+        let data = TestImage.quarters(size: Self.size, format: .png)
+        var processes: Set<Int32> = []
+        for _ in 0..<128 {
+            _ = try coders.decode(data)
+            processes.formUnion(sandbox.processes)
+        }
+        #expect(processes.count == 2 && sandbox.processes == [])
+    }
+
+    @Test(
+        "A worker that ends or hangs while it has nothing to do costs no image",
+        arguments: [SIGTERM, SIGSEGV, SIGABRT, SIGHUP, SIGKILL, SIGSTOP]
+    )
+    func idleWorkersEnd(signal: Int32) throws {
+        let sandbox = DecodeSandbox(limit: 1, timeLimit: .milliseconds(200))
+        let data = TestImage.quarters(size: Self.size, format: .png)
+        sandbox.prepare()
+        for _ in 0..<3 {
+            for process in sandbox.processes { kill(process, signal) }
+            #expect(try coders(sandbox).decode(data).pixelSize == Self.size)
+        }
+    }
+
+    /// A program that runs a script before it becomes one of workers.
+    private func program(_ script: String, in folder: TemporaryDirectory) throws -> String {
+        let path = "\(folder.path)/program"
+        try "#!/bin/sh\n\(script)\nexec '\(BuiltProgram.path("SandboxedApp"))'\n"
+            .write(toFile: path, atomically: false, encoding: .utf8)
+        chmod(path, 0o755)
+        return path
+    }
+
+    private func decode(_ data: Data, from url: String, _ sandbox: DecodeSandbox) throws(ImageError) -> WebImage {
+        let coders = CoderRegistry.builtIn(adding: [], sandbox: (sandbox, isOptional: true))
+        return try coders.decode(data, options: DecodeOptions(url: URL(string: url)))
+    }
+
+    @Test("Starts that are killed are tried again, and move no image of a stranger into the process of the app")
+    func killedStarts() throws {
+        let folder = TemporaryDirectory()
+        let data = TestImage.quarters(size: Self.size, format: .png)
+        let count = "printf x >> '\(folder.path)/starts'; [ $(wc -c < '\(folder.path)/starts') -gt 5 ]"
+        let some = DecodeSandbox(paths: [try program("\(count) || kill -9 $$", in: folder)], limit: 1)
+        #expect(try decode(data, from: "https://host/a.png", some).pixelSize == Self.size)
+        #expect(some.processes.count == 1)
+        let all = DecodeSandbox(paths: [try program("kill -9 $$", in: folder)], limit: 1)
+        let error = #expect(throws: ImageError.self) { try decode(data, from: "https://host/a.png", all) }
+        #expect(error?.code == .decoderUnavailable && error?.isTransient == true && error?.isPermanent == false)
+        #expect(all.status.reason?.contains("killed") == true, "\(all.status)")
+        #expect(try decode(data, from: "file:///a.png", all).pixelSize == Self.size)
+    }
+
+    @Test("Once workers of one kind have started, no image of a stranger is decoded in the process of the app")
+    func oneKind() throws {
+        let folder = TemporaryDirectory()
+        let program = try program("[ $GWI_DECODE_WORKER = 3:0 ] || exit 1", in: folder)
+        let sandbox = DecodeSandbox(paths: [program], limit: 1)
+        let svg = Data("<svg xmlns='http://www.w3.org/2000/svg' width='20' height='10'/>".utf8)
+        _ = try decode(TestImage.quarters(size: Self.size, format: .png), from: "https://host/a.png", sandbox)
+        #expect(sandbox.status.isSandboxed && sandbox.status.reason == nil)
+        // Where gdk-pixbuf has processes of its own, a drawing needs no worker.
+        guard !PixbufCoder().decodesElsewhere(.svg) else { return }
+        for _ in 0..<4 {
+            let error = #expect(throws: ImageError.self) { try decode(svg, from: "https://host/a.svg", sandbox) }
+            #expect(error?.code == .decoderUnavailable)
+        }
+        #expect(sandbox.status.isSandboxed && sandbox.status.reason != nil)
+        #expect(try decode(svg, from: "file:///a.svg", sandbox).format == .svg)
     }
 
     /// The descriptors of another process of this user.

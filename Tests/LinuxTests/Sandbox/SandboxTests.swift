@@ -30,7 +30,7 @@ struct SandboxTests {
         arguments: [
             .openFile, .writeFile, .listDirectory, .statFile, .socket, .connect, .fork, .spawn, .exec, .killApp,
             .attachToApp, .readApp,
-            .mapCode, .shareMemory, .thread, .changeLimits, .setUser,
+            .mapCode, .shareMemory, .thread, .changeLimits, .setUser, .killItself,
         ] as [HostileDecoder.Attempt]
     )
     func refused(_ attempt: HostileDecoder.Attempt) throws {
@@ -54,7 +54,7 @@ struct SandboxTests {
 
     @Test(
         "A decoder that breaks costs its image an error, and the next image comes",
-        arguments: [.crash, .trap, .abort, .exit, .closeSocket, .lie, .killItself] as [HostileDecoder.Attempt]
+        arguments: [.crash, .trap, .abort, .exit, .closeSocket, .closeSocketAndStay, .lie] as [HostileDecoder.Attempt]
     )
     func crashes(_ attempt: HostileDecoder.Attempt) throws {
         guard case .failure(let error) = decode(attempt) else {
@@ -73,6 +73,29 @@ struct SandboxTests {
         #expect(
             try coders.decode(TestImage.quarters(size: PixelSize(width: 64, height: 48), format: .png)).format == .png
         )
+    }
+
+    @Test(
+        "What a file has done to a worker is not blamed on the next one",
+        arguments: [.crashLater, .loopLater, .lieLater, .refuseLater] as [HostileDecoder.Attempt]
+    )
+    func grudges(_ attempt: HostileDecoder.Attempt) throws {
+        let sandbox = DecodeSandbox(paths: [WorkerProgram.own], limit: 1, timeLimit: .milliseconds(200))
+        let coders = CoderRegistry.builtIn(
+            adding: [],
+            other: HostileDecoder(),
+            sandbox: (sandbox, isOptional: false)
+        )
+        _ = try coders.decode(HostileDecoder.file(attempt))
+        #expect(
+            try coders.decode(TestImage.quarters(size: PixelSize(width: 64, height: 48), format: .png)).format == .png
+        )
+    }
+
+    @Test("A worker with more threads than decoders start takes no other file") func threads() throws {
+        let coder = sandbox.sandboxed(HostileDecoder(), isOptional: false, neverHere: []) { _ in .modules }
+        _ = try coder.decode(HostileDecoder.file(.manyThreads), options: DecodeOptions())
+        #expect(sandbox.processes == [])
     }
 
     @Test("A decoder cannot take all memory") func memory() throws {

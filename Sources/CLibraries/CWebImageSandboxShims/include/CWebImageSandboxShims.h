@@ -21,14 +21,15 @@ pid_t gwi_zygote_start(const char *path, int32_t kind, int *descriptor);
 // Makes a worker. Returns its process, or -1 and errno, which is EPIPE when the zygote has ended or hangs, and its socket.
 // memory: The descriptor of gwi_worker_memory.
 pid_t gwi_zygote_make_worker(int zygote, int memory, int *descriptor);
-// Ends a worker, or waits for one that has closed its socket. Returns the signal that has ended it, 0, or -1 when the zygote has ended.
+// Ends a worker, or waits for one that has closed its socket. Returns the signal by which others have ended it, 0, or -1 when the
+// zygote has ended.
 int gwi_zygote_end_worker(int zygote, pid_t worker, bool waits);
 // Names a process for as long as the descriptor is open, also when it has ended and its number names another one. Returns -1 before Linux 5.3.
 int gwi_process_open(pid_t process);
 void gwi_process_kill(int descriptor);
-// Ends a zygote and its workers.
+// Ends a zygote and its workers. Returns the signal that has ended it, or 0 when it had ended by itself.
 // handle: What gwi_process_open has returned for it.
-void gwi_zygote_end(int zygote, pid_t process, int handle);
+int gwi_zygote_end(int zygote, pid_t process, int handle);
 // In the zygote: answers the app for as long as there is one. Returns in each worker, with the memory that it shares with the app.
 void *gwi_zygote_run(size_t *size);
 // Makes memory that this process shares with a worker, and that nobody can make smaller. Returns its descriptor, or -1.

@@ -62,9 +62,9 @@ package struct LoaderWait {
         }
         // On this thread the call could not be given up, and some loaders hang where they get no threads either.
         guard code == 0 else { throw noThread(code) }
-        let start = ContinuousClock.now
+        let start = SuspendingClock.now
         while call.semaphore.wait(timeout: .now() + .milliseconds(50)) == .timedOut {
-            let isLate = ContinuousClock.now - start > limit
+            let isLate = SuspendingClock.now - start > limit
             guard isLate || isCancelled(), call.leave() else { continue }
             leftBehind.add(1)
             guard isLate else { throw .cancelled(options.url) }
