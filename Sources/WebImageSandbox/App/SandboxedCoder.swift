@@ -32,7 +32,7 @@ struct SandboxedCoder: CancellableImageDecoding, SlowImageDecoding, RegionDecodi
         let recognised = ImageFormat(sniffing: data, hint: options.formatHint)
         let format = installedFormat(data.prefix(ImageFormat.sniffLength), as: recognised) ?? recognised
         var command = DecodeCommand(.decode)
-        command.options = options
+        (command.options, command.limit) = (options, DecodeAnswer.Limit(options, data))
         if let kind = kind(format, options) {
             var file = SandboxedFile(data: data, format: format)
             // It travels in a file in any case, which an animation then keeps.
@@ -135,7 +135,7 @@ extension SandboxedCoder: ThumbnailDecoding {
         guard let kind = kind(format, options) else { return coder.thumbnail(in: data, options: options) }
         var command = DecodeCommand(.thumbnail)
         command.options = options
-        command.limit = DecodeAnswer.Limit(options)
+        command.limit = DecodeAnswer.Limit(options, data.prefix(Self.headLength))
         command.limit?.pixelCount = min(options.maximumPixelCount, Self.largestThumbnail)
         let head = data.prefix(Self.headLength)
         guard let (answer, payload, _) = try? sandbox.perform(command, head, by: kind), case .image = answer else {

@@ -46,7 +46,7 @@ final class SandboxedIncrementalDecoder: IncrementalImageDecoding, @unchecked Se
     private func readSize(in head: Data) {
         self.head = head
         guard let header = ImageHeader(reading: head) else { return }
-        var limit = DecodeAnswer.Limit(options)
+        var limit = DecodeAnswer.Limit(options, head)
         limit.pixelCount = min(limit.pixelCount, header.storedSize.pixelCount)
         (self.limit, self.head) = (limit, nil)
     }

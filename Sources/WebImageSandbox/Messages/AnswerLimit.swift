@@ -1,3 +1,4 @@
+import FoundationEssentials
 import WebImageCore
 
 extension DecodeAnswer {
@@ -9,6 +10,8 @@ extension DecodeAnswer {
         var allowsWideColors = false
         /// The size of the frames of an animation.
         var frameSize: PixelSize?
+        /// The size in the header that the app has read, either way up; `nil` for a file without one.
+        var storedSize: PixelSize?
 
         static let none = Limit(pixelCount: 0, frameCount: 0)
 
@@ -29,6 +32,19 @@ extension DecodeAnswer {
             allowsWideColors = options.keepsWideColors
         }
 
+        /// The limit for a file that claims to be no larger than its header does. Frames of video may be cropped otherwise than it says.
+        init(_ options: DecodeOptions, _ file: Data) {
+            self.init(options)
+            let header = ImageHeader(reading: file, hint: options.formatHint)
+            if let header, ![.avif, .heif].contains(header.format) { storedSize = header.storedSize }
+        }
+
+        private func isInHeader(_ size: PixelSize) -> Bool {
+            guard let stored = storedSize else { return true }
+            return max(size.width, size.height) <= max(stored.width, stored.height)
+                && min(size.width, size.height) <= min(stored.width, stored.height)
+        }
+
         func allows(_ answer: DecodeAnswer) -> Bool {
             guard let pixels = answer.pixels else { return true }
             guard pixels.size.pixelCount <= pixelCount, allowsWideColors || pixels.colors == .standard else {
@@ -37,7 +53,8 @@ extension DecodeAnswer {
             switch answer {
             // The first image of an animation has the size of its frames.
             case .image(let image):
-                return image.frameCount <= frameCount && image.animation.map { $0.size == pixels.size } ?? true
+                return [image.naturalSize, image.sourceSize].allSatisfy(isInHeader) && image.frameCount <= frameCount
+                    && image.animation.map { $0.size == pixels.size } ?? true
             default: return frameSize.map { $0 == pixels.size } ?? true
             }
         }

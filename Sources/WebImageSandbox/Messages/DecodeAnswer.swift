@@ -100,9 +100,7 @@ struct PixelDescription: MessageFields {
     var byteCount: Int { size.pixelCount * format.bytesPerPixel * colors.bytesPerChannel }
 
     mutating func code(_ coder: inout MessageCoder) throws(MessageCoder.Malformed) {
-        try coder.code(&size)
-        // What follows counts their bytes.
-        try coder.check(!size.isEmpty && max(size.width, size.height) <= 1 << 20 && size.pixelCount <= 1 << 40)
+        try coder.code(imageSize: &size)
         try coder.code(&hasAlpha)
         try coder.code(&colors.gamut, among: [.sRGB, .displayP3])
         try coder.code(&colors.isDeep)
@@ -192,7 +190,8 @@ extension String {
     /// The text without characters that move the cursor of a terminal or the lines of a log.
     fileprivate var printable: String {
         let scalars = unicodeScalars.filter {
-            !$0.properties.isDefaultIgnorableCodePoint && $0.value >= 32 && $0.value != 127
+            !$0.properties.isDefaultIgnorableCodePoint
+                && ![.control, .lineSeparator, .paragraphSeparator].contains($0.properties.generalCategory)
         }
         return String(String.UnicodeScalarView(scalars))
     }

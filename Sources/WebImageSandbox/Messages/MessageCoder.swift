@@ -105,10 +105,9 @@ struct MessageCoder {
         try code(&size.height)
     }
 
-    /// The size of an image, with whose sides can be calculated.
+    /// The size of an image, with as many pixels a side as any may have (``DecodeOptions``).
     mutating func code(imageSize size: inout PixelSize) throws(Malformed) {
         try code(&size)
-        try check(!size.isEmpty)
-        if isReading { size = size.bounded }
+        try check(!size.isEmpty && max(size.width, size.height) <= 1 << 20)
     }
 }

@@ -39,8 +39,8 @@ package enum WorkerMain {
     /// libraries take; and for an answer as much again.
     private static func limits(_ kind: WorkerKind, _ decodingLimit: Int) -> gwi_worker_limits {
         let memory = UInt64(mappedByteCount + decodingLimit + (1 << 30))
-        // Modules and fonts are files.
-        return gwi_worker_limits(memory: memory, file: memory, descriptors: kind == .codecs ? 16 : 64)
+        // Beside /dev/null and the socket there is one file in memory at a time, and with drawings those of fonts.
+        return gwi_worker_limits(memory: memory, file: UInt64(decodingLimit), descriptors: kind == .drawings ? 16 : 5)
     }
 
     /// The memory that the program and its libraries map.

@@ -203,7 +203,7 @@ struct SandboxProcessTests {
         for name in ["Max file size", "Max address space", "Max open files", "Max cpu time"] {
             let line = try #require(text.split(separator: "\n").first { $0.hasPrefix(name) })
             #expect(!line.contains("unlimited"), "\(name)")
-            if name == "Max open files" { #expect(line.split(whereSeparator: \.isWhitespace).contains("16")) }
+            if name == "Max open files" { #expect(line.split(whereSeparator: \.isWhitespace).contains("5")) }
         }
     }
 

@@ -179,6 +179,22 @@ struct WorkerAnswerTests {
         }
     }
 
+    @Test("A file is no larger than its header says, either way up, or than any image is") func headerSizes() {
+        let memory = [UInt8](repeating: 0, count: pixels.byteCount)
+        var limit = DecodeAnswer.Limit(pixelCount: 1 << 27, frameCount: 0)
+        func isRead(_ natural: PixelSize, _ source: PixelSize? = nil) -> Bool {
+            var image = image(carrier: .sharedMemory)
+            (image.naturalSize, image.sourceSize) = (natural, source ?? natural)
+            return read(message(.image(image)), memory: memory, limit: limit) != nil
+        }
+        #expect(isRead(PixelSize(width: 1 << 20, height: 1)) && !isRead(PixelSize(width: 1, height: (1 << 20) + 1)))
+        limit.storedSize = PixelSize(width: 64, height: 48)
+        #expect(isRead(PixelSize(width: 64, height: 48)) && isRead(PixelSize(width: 48, height: 64)))
+        for size in [PixelSize(width: 480, height: 1), PixelSize(width: 64, height: 64)] {
+            #expect(!isRead(size) && !isRead(PixelSize(width: 1, height: 1), size))
+        }
+    }
+
     @Test("An error of a worker is one of decoding, in one line") func errors() throws {
         func failure(_ reason: String) -> [UInt8] {
             message(.failure(ImageError(.offline, url: nil, reason: reason, remedy: "none")))
