@@ -12,9 +12,15 @@ public final class ImageManager: Sendable {
 
     package init(dependencies: Pipeline.Dependencies) {
         var dependencies = dependencies
-        network = NetworkSwitch(dependencies.network)
+        let machine = dependencies.network
+        network = NetworkSwitch(machine)
         dependencies.network = network
         pipeline = Pipeline(dependencies)
+        retain(
+            machine.observe { [loaders = dependencies.loaders] _ in
+                for case let loader as any NetworkLoading in loaders.all { loader.networkDidChange() }
+            }
+        )
         retain(
             dependencies.network.observe { [weak pipeline] status in
                 if status.isAvailable { pipeline?.retryNow() }

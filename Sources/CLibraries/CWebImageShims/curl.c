@@ -57,7 +57,7 @@ CURLcode gwi_curl_get_offset(CURL *handle, CURLINFO info, curl_off_t *value) {
     return curl_easy_getinfo(handle, info, value);
 }
 
-long gwi_curl_get_socket_silence(CURLM *multi, CURL *handle, bool counts_acknowledgements) {
+long gwi_curl_get_socket_silence(CURLM *multi, CURL *handle, bool counts_acknowledgements, int *socket) {
     // CURLINFO_ACTIVESOCKET is not set before a transfer ends, so the port of the connection tells which it is.
     long port = 0;
     if (curl_easy_getinfo(handle, CURLINFO_LOCAL_PORT, &port) != CURLE_OK || port <= 0) return -1;
@@ -83,6 +83,7 @@ long gwi_curl_get_socket_silence(CURLM *multi, CURL *handle, bool counts_acknowl
         length = sizeof info;
         memset(&info, 0, sizeof info);
         if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) continue;
+        *socket = descriptor;
         const uint32_t data = info.tcpi_last_data_recv, acknowledgement = info.tcpi_last_ack_recv;
         return counts_acknowledgements && acknowledgement < data ? acknowledgement : data;
     }

@@ -45,6 +45,9 @@ package protocol NetworkLoading: DataLoading {
     /// Drops what the loader keeps in memory.
     /// - Parameter share: The share of its limit that it may keep, 0 to 1.
     func trimMemory(toShare share: Double)
+
+    /// Takes note that connections from before may lead nowhere.
+    func networkDidChange()
 }
 
 extension DataLoading {

@@ -71,6 +71,8 @@ public final class ImageDownloader: NetworkLoading {
         commands.post(.trimParts(toShare: share))
     }
 
+    package func networkDidChange() { commands.post(.noteNetworkChange) }
+
     /// Whether the scheme is `http` or `https`.
     public func canLoad(_ url: URL) -> Bool {
         switch url.scheme?.lowercased() {

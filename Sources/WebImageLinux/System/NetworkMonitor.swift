@@ -31,6 +31,7 @@ package final class NetworkMonitor: NetworkMonitoring {
     private func start() {
         let network = g_network_monitor_get_default()
         let power = g_power_profile_monitor_dup_default()
+        connect(network.map { UnsafeMutableRawPointer($0) }, "network-changed")
         connect(network.map { UnsafeMutableRawPointer($0) }, "notify::network-available")
         connect(network.map { UnsafeMutableRawPointer($0) }, "notify::network-metered")
         connect(power.map { UnsafeMutableRawPointer($0) }, "notify::power-saver-enabled")
@@ -55,10 +56,8 @@ package final class NetworkMonitor: NetworkMonitoring {
             isMetered: g_network_monitor_get_network_metered(network) != 0,
             isPowerSaving: g_power_profile_monitor_get_power_saver_enabled(power) != 0
         )
-        let isChanged = current.withLock { current in
-            defer { current = status }
-            return current != status
-        }
-        if isChanged { observers.notify(status) }
+        current.withLock { $0 = status }
+        // It may be the same in another network.
+        observers.notify(status)
     }
 }

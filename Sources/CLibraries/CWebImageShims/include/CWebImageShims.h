@@ -26,8 +26,8 @@ CURLcode gwi_curl_get_long(CURL *handle, CURLINFO info, long *value);
 CURLcode gwi_curl_get_offset(CURL *handle, CURLINFO info, curl_off_t *value);
 
 // The milliseconds since the socket of a running transfer received bytes, or acknowledged ones where these count; -1 when
-// they are not known.
-long gwi_curl_get_socket_silence(CURLM *multi, CURL *handle, bool counts_acknowledgements);
+// they are not known. Where they are, the socket is stored as well.
+long gwi_curl_get_socket_silence(CURLM *multi, CURL *handle, bool counts_acknowledgements, int *socket);
 CURLcode gwi_curl_get_string(CURL *handle, CURLINFO info, const char **value);
 CURLMcode gwi_curl_multi_set_long(CURLM *handle, CURLMoption option, long value);
 CURLSHcode gwi_curl_share_set_data(CURLSH *handle, curl_lock_data value);

@@ -15,6 +15,7 @@ enum CurlCommand: Sendable {
     case cancelAll
     /// Memory is short: the bodies that may be resumed keep a share of their limit.
     case trimParts(toShare: Double)
+    case noteNetworkChange
     /// The configuration, or whether the downloader is suspended, has changed.
     case configure
     case stop

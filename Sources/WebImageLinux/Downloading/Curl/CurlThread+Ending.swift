@@ -20,9 +20,7 @@ extension CurlThread {
             hasEnded = true
             noteLookup(of: transfer, message.pointee.data.result)
             guard !transfer.needsFreshConnection(after: message.pointee.data.result) else {
-                transfer.takeHandle().map(release)
-                transfer.repeatExchange()
-                launch(transfer)
+                repeatExchange(of: transfer)
                 continue
             }
             let outcome = transfer.conclude(message.pointee.data.result)
@@ -42,7 +40,8 @@ extension CurlThread {
     /// - Returns: Whether there were any.
     func endSlowTransfers() -> Bool {
         let now = ContinuousClock.now
-        var ended = active.values.filter { $0.isIdle(multi, now: now) }
+        separate(now: now)
+        var ended = active.values.filter { $0.isOverdue(multi, now: now) }
         if let waiting = queue.starvation() {
             guard ended.isEmpty else { return end(ended) }
             let slow = active.values.filter { transfer in
@@ -62,8 +61,32 @@ extension CurlThread {
         return end(ended)
     }
 
+    /// Gives transfers connections of their own that wait for one which an earlier transfer has not got in a while.
+    private func separate(now: ContinuousClock.Instant) {
+        for transfer in active.values where transfer.needsOwnConnection(now: now) {
+            let start = transfer.exchange.launchedAt
+            guard active.values.contains(where: { $0.host == transfer.host && $0.exchange.launchedAt < start }) else {
+                continue
+            }
+            repeatExchange(of: transfer, connectStart: start)
+        }
+    }
+
+    /// Repeats the exchange of a transfer on a connection of its own.
+    private func repeatExchange(of transfer: CurlTransfer, connectStart: ContinuousClock.Instant? = nil) {
+        transfer.takeHandle().map(release)
+        transfer.repeatExchange()
+        transfer.exchange.connectStart = connectStart
+        launch(transfer)
+    }
+
     private func end(_ slow: [CurlTransfer]) -> Bool {
-        for transfer in slow { finish(transfer, .failure(transfer.tooSlow)) }
+        for transfer in slow {
+            let port = transfer.exchange.silentPort
+            finish(transfer, .failure(transfer.tooSlow))
+            guard let port else { continue }
+            for other in active.values where other.waits(forPort: port) { repeatExchange(of: other) }
+        }
         return !slow.isEmpty
     }
 
@@ -105,7 +128,7 @@ extension CurlThread {
     private func noteLookup(of transfer: CurlTransfer, _ result: CURLcode) {
         let isFailed = result == CURLE_COULDNT_RESOLVE_HOST || result == CURLE_COULDNT_RESOLVE_PROXY
         guard isFailed || transfer.exchange.handle?.hasAddress == true else { return }
-        transfer.noteEndOfLookup()
+        transfer.exchange.hasEndedLookup = true
         for host in lookups.noteAnswer(for: transfer.host) { queue.release(host) }
     }
 

@@ -94,15 +94,15 @@ extension CurlThread {
     /// Launches the exchange once its proxy is known: at once, or when the desktop has answered.
     private func chooseProxy(for transfer: CurlTransfer) {
         switch configuration.proxy {
-        case .none: transfer.useProxy(.direct)
-        case .environment: transfer.useProxy(.environment)
-        case .fixed(let url): transfer.useProxy(.fixed(url.absoluteString))
+        case .none: transfer.exchange.proxy = .direct
+        case .environment: transfer.exchange.proxy = .environment
+        case .fixed(let url): transfer.exchange.proxy = .fixed(url.absoluteString)
         case .system:
             let (commands, number) = (commands, transfer.number)
             let url = transfer.exchange.request.url
             let known = commands.proxyResolver.choice(for: url) { commands.post(.useProxy(number, $0)) }
             guard let known else { return }
-            transfer.useProxy(known)
+            transfer.exchange.proxy = known
         }
         launch(transfer)
     }
@@ -112,7 +112,10 @@ extension CurlThread {
             finish(transfer, .failure(transfer.error(.connectionFailed, "libcurl is out of memory")))
             return
         }
-        transfer.configure(handle, share: sharedState.share(for: transfer.key.options))
+        // libcurl has no other way to close connections that are not in use, and counts whole seconds.
+        let age = networkChange.map { Int(bounded: (ContinuousClock.now - $0) / .seconds(1)) - 1 } ?? Self.idleAge
+        let share = sharedState.share(for: transfer.key.options)
+        transfer.configure(handle, share: share, idleAge: max(1, min(age, Self.idleAge)))
         running[handle.easy] = transfer
         let code = curl_multi_add_handle(multi, handle.easy)
         if code != CURLM_OK {

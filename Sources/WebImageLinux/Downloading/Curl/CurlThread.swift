@@ -29,6 +29,10 @@ final class CurlThread {
     /// The time until the rate limit allows the next transfer; `nil` when it does not delay any.
     var rateLimitDelay: Duration?
     var lookups = LookupLimit()
+    /// When the machine was found to have slept, or to be in another network, where connections from before may lead nowhere.
+    var networkChange: ContinuousClock.Instant?
+    /// The seconds for which connections are kept that are not used.
+    static let idleAge = 118
     /// Whether the next transfer waits until bodies have been decoded.
     var isWaitingForRoom = false
     var serial = Serial()
@@ -94,7 +98,10 @@ final class CurlThread {
             if isStopping, transfers.isEmpty { break }
             let timeout = pollTimeout
             ExitGuard.leave()
+            let (time, awakeTime) = (ContinuousClock.now, SuspendingClock.now)
             curl_multi_poll(multi, nil, 0, timeout, nil)
+            let (elapsed, awake) = (ContinuousClock.now - time, SuspendingClock.now - awakeTime)
+            if elapsed - awake > .seconds(1) { networkChange = .now }
             ExitGuard.enter()
         }
         commands.setWake(nil)
@@ -109,7 +116,7 @@ final class CurlThread {
         if let rateLimitDelay { limits.append(rateLimitDelay) }
         let now = ContinuousClock.now
         if let start = lookups.nextStart { limits.append(start - now) }
-        limits += active.values.compactMap { $0.idleDeadline.map { $0 - now } }
+        limits += active.values.compactMap { $0.deadline.map { $0 - now } }
         limits += askings.values.compactMap { $0.deadline.map { $0 - now } }
         if queue.starvation() != nil { limits.append(.milliseconds(500)) }
         return max(1, (limits.min() ?? .zero).timeoutMilliseconds.boundedSum(1))
@@ -157,7 +164,7 @@ extension CurlThread {
             transfers[TransferKey(operation.request)]?.replay(to: operation)
         case .useProxy(let number, let choice):
             guard let transfer = active[number], transfer.exchange.handle == nil else { return }
-            transfer.useProxy(choice)
+            transfer.exchange.proxy = choice
             launch(transfer)
         case .useAnswer(let transfer, let number, let answer):
             use(answer, for: number, of: transfer)
@@ -167,6 +174,8 @@ extension CurlThread {
             for transfer in transfers.values { finish(transfer, .failure(.cancelled(transfer.url))) }
         case .trimParts(let share):
             resumableBodies.trim(to: Int(bounded: Double(configuration.resumableByteCount) * share))
+        case .noteNetworkChange:
+            networkChange = .now
         case .configure:
             configure()
         case .stop:

@@ -34,7 +34,8 @@ extension CurlTransfer {
                 remedy: "Check the host name, and whether this machine is online."
             )
         case CURLE_OPERATION_TIMEDOUT:
-            return error(.timedOut, "The request timed out (\(cause))")
+            // The text may be that of an earlier failure, such as of another address.
+            return tooSlow
         case CURLE_FILESIZE_EXCEEDED:
             return bodyTooLarge
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,

@@ -35,6 +35,10 @@ extension CurlTransfer {
         let startedAt = ContinuousClock.now
         /// The time at which libcurl was given the request.
         var launchedAt = ContinuousClock.now
+        /// An earlier time from which on the limit for connecting counts.
+        var connectStart: ContinuousClock.Instant?
+        /// The port of the connection that is shut down because nothing has arrived on it.
+        var silentPort: Int?
         /// The time at which bytes arrived last; `nil` before the first.
         var lastArrival: ContinuousClock.Instant?
         /// A later time at which the socket of the transfer was found to be active.

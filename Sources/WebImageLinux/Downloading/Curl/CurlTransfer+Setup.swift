@@ -6,9 +6,11 @@ import WebImageCore
 // The options of a request.
 extension CurlTransfer {
     /// Attaches a handle and sets its options for the exchange.
-    /// - Parameter share: The state that transfers share: HSTS hosts, and cookies for the requests that handle them.
-    func configure(_ handle: CurlHandle, share: UnsafeMutableRawPointer) {
-        attach(handle)
+    /// - Parameters:
+    ///   - share: The state that transfers share: HSTS hosts, and cookies for the requests that handle them.
+    ///   - idleAge: The seconds for which a connection may have been unused.
+    func configure(_ handle: CurlHandle, share: UnsafeMutableRawPointer, idleAge: Int) {
+        (exchange.handle, exchange.launchedAt) = (handle, .now)
         handle.set(CURLOPT_URL, to: exchange.request.url.absoluteString)
         handle.set(CURLOPT_SHARE, to: share)
         handle.set(CURLOPT_NOSIGNAL, to: 1)
@@ -19,7 +21,7 @@ extension CurlTransfer {
         handle.set(CURLOPT_BUFFERSIZE, to: 128 << 10)
         setCallback(handle)
         setProtocol(handle)
-        setLimits(handle)
+        setLimits(handle, idleAge: idleAge)
         setSecurity(handle)
         setCredential(handle)
         setProxy(handle)
@@ -71,12 +73,12 @@ extension CurlTransfer {
         handle.set(CURLOPT_HTTP_VERSION, to: Int(usesHTTP3 ? CURL_HTTP_VERSION_3 : CURL_HTTP_VERSION_2TLS))
     }
 
-    private func setLimits(_ handle: CurlHandle) {
-        let options = key.options
-        let connect = options.connectTimeout ?? configuration.connectTimeout
-        handle.set(CURLOPT_CONNECTTIMEOUT_MS, to: max(1, Int(connect.timeoutMilliseconds)))
-        handle.set(CURLOPT_TIMEOUT_MS, to: remainingTime.map { max(1, Int($0.timeoutMilliseconds)) } ?? 0)
+    private func setLimits(_ handle: CurlHandle, idleAge: Int) {
+        handle.set(CURLOPT_CONNECTTIMEOUT_MS, to: max(1, Int(connectTimeout.timeoutMilliseconds)))
         handle.setOffset(CURLOPT_MAXFILESIZE_LARGE, to: configuration.maximumByteCount)
+        // Routers forget a connection that is silent for some minutes.
+        handle.set(CURLOPT_TCP_KEEPALIVE, to: 1)
+        handle.set(CURLOPT_MAXAGE_CONN, to: idleAge)
     }
 
     private func setSecurity(_ handle: CurlHandle) {
@@ -176,6 +178,6 @@ extension CurlTransfer {
         }
         // The field of the app replaces that of libcurl, which decodes whatever it knows.
         handle.set(CURLOPT_ACCEPT_ENCODING, to: "")
-        leaveDecodingToCurl()
+        exchange.isDecodedByCurl = true
     }
 }

@@ -1,6 +1,7 @@
 internal import CWebImageCurl
 internal import CWebImageShims
 import FoundationEssentials
+import Glibc
 import WebImageCore
 
 // How fast the bytes arrive, and what follows when they do not.
@@ -20,10 +21,42 @@ extension CurlTransfer {
         return min(idleTimeout, remainingTime ?? idleTimeout)
     }
 
-    /// The time at which the transfer has received nothing for too long. Before the request is sent, the time limit for
-    /// connecting applies.
-    var idleDeadline: ContinuousClock.Instant? {
-        arrival.map { max($0, exchange.socketActivity ?? $0) + idleTimeout }
+    var connectTimeout: Duration { key.options.connectTimeout ?? configuration.connectTimeout }
+
+    private var totalTimeout: Duration? { key.options.totalTimeout ?? configuration.totalTimeout }
+
+    /// What is left of the time limit for the whole transfer, redirects included, without the time in the queue; `nil` when
+    /// there is no limit.
+    var remainingTime: Duration? { totalTimeout.map { $0 - spentTime } }
+
+    /// The time at which the transfer is over or has to be looked at, unless bytes arrive before. libcurl has limits, too, but not for
+    /// what it holds back until another transfer has connected to the host.
+    var deadline: ContinuousClock.Instant? {
+        let now = ContinuousClock.now
+        let separation = isHeldBack ? exchange.launchedAt + patience : now
+        let limits = [idleDeadline, remainingTime.map { now + $0.bounded }, separation > now ? separation : nil]
+        return limits.compactMap { $0 }.min()
+    }
+
+    /// The time at which the transfer has received nothing for too long, or has been without a connection for too long.
+    private var idleDeadline: ContinuousClock.Instant? {
+        guard exchange.handle != nil else { return nil }
+        guard let arrival else { return (exchange.connectStart ?? exchange.launchedAt) + connectTimeout.bounded }
+        return max(arrival, exchange.socketActivity ?? arrival) + idleTimeout
+    }
+
+    /// How long the transfer waits to share the connection that another one begins to open.
+    private var patience: Duration { min(connectTimeout / 4, .seconds(1)) }
+
+    /// Whether libcurl has not begun to connect, which it does not tell, nor to look up the host.
+    private var isHeldBack: Bool {
+        guard let handle = exchange.handle, exchange.isSecure, !exchange.isOnFreshConnection else { return false }
+        return arrival == nil && !handle.hasAddress
+    }
+
+    /// Whether the transfer has waited for too long for the connection of another one.
+    func needsOwnConnection(now: ContinuousClock.Instant) -> Bool {
+        isHeldBack && exchange.launchedAt + patience <= now
     }
 
     /// The time at which libcurl handed bytes on last, or else at which the request was sent; `nil` before that.
@@ -37,14 +70,21 @@ extension CurlTransfer {
     /// The time that the slowest transfer takes for a record of TLS, which has up to 16 KiB and is handed on as a whole.
     static let recordTime = Duration.seconds((16 << 10) / minimumSpeed)
 
-    /// Whether the transfer has received nothing for too long, and its socket neither.
+    /// Whether the transfer has taken too long, or has received nothing for too long, and its socket neither. A socket that is silent
+    /// is shut down: it may belong to a network that is gone, and other transfers would wait for it one after the other.
     ///
     /// The socket is asked only now, since most transfers never get here. It may receive bytes for other transfers, so its
     /// word counts no longer than a record takes, but while a body is sent.
-    func isIdle(_ multi: UnsafeMutableRawPointer, now: ContinuousClock.Instant) -> Bool {
-        guard let handle = exchange.handle, let arrival, let idleDeadline, idleDeadline <= now else { return false }
+    func isOverdue(_ multi: UnsafeMutableRawPointer, now: ContinuousClock.Instant) -> Bool {
+        if let remainingTime, remainingTime <= .zero { return true }
+        guard let handle = exchange.handle, let idleDeadline, idleDeadline <= now else { return false }
+        guard let arrival else { return true }
         let body = exchange.head == nil ? exchange.request.body : nil
-        let silence = gwi_curl_get_socket_silence(multi, handle.easy, body != nil)
+        var socket: Int32 = -1
+        let silence = gwi_curl_get_socket_silence(multi, handle.easy, body != nil, &socket)
+        if .milliseconds(silence) >= idleTimeout, shutdown(socket, Int32(SHUT_RDWR)) == 0 {
+            exchange.silentPort = handle.long(CURLINFO_LOCAL_PORT)
+        }
         let activity: ContinuousClock.Instant
         if let body {
             let isSent = handle.offset(CURLINFO_SIZE_UPLOAD_T) >= Int64(body.count)
@@ -54,7 +94,7 @@ extension CurlTransfer {
             activity = min(now - .milliseconds(silence), arrival + max(.zero, Self.recordTime - idleTimeout))
         }
         guard activity + idleTimeout > now else { return true }
-        noteSocketActivity(at: activity)
+        exchange.socketActivity = activity
         return false
     }
 
@@ -84,8 +124,14 @@ extension CurlTransfer {
         return false
     }
 
-    /// The error of a transfer that is ended because of its speed.
+    /// The error of a transfer that has reached one of its limits of time.
     var tooSlow: ImageError {
+        if let totalTimeout, let remainingTime, remainingTime <= .zero {
+            return error(.timedOut, "The request timed out (it took longer than \(totalTimeout))")
+        }
+        guard arrival != nil else {
+            return error(.timedOut, "The request timed out (there was no connection after \(connectTimeout))")
+        }
         guard pace == nil else {
             return error(
                 .timedOut,
@@ -97,11 +143,23 @@ extension CurlTransfer {
         return error(.timedOut, "The request timed out (nothing arrived for \(idleTimeout))")
     }
 
+    private var canBeRepeated: Bool {
+        !exchange.isOnFreshConnection && exchange.request.method == "GET" && exchange.request.body == nil
+    }
+
+    /// Whether the exchange waits for a connection that is shut down.
+    func waits(forPort port: Int) -> Bool {
+        guard let handle = exchange.handle, canBeRepeated, exchange.head == nil, exchange.silentPort == nil else {
+            return false
+        }
+        return handle.long(CURLINFO_LOCAL_PORT) == port
+    }
+
     /// Whether the exchange failed because the server had closed, or written to, a connection that was kept open, as
     /// servers do with status 408 (RFC 9110, 15.5.9).
     func needsFreshConnection(after code: CURLcode) -> Bool {
-        guard let handle = exchange.handle, !exchange.isOnFreshConnection, exchange.request.method == "GET",
-            exchange.request.body == nil, handle.long(CURLINFO_NUM_CONNECTS) == 0, !wasRefusedWithoutTLS(code)
+        guard let handle = exchange.handle, canBeRepeated, handle.long(CURLINFO_NUM_CONNECTS) == 0,
+            !wasRefusedWithoutTLS(code)
         else { return false }
         switch code {
         case CURLE_OK: return handle.status == 408

@@ -94,12 +94,8 @@ final class CurlTransfer {
     }
 
     var url: URL { key.url }
-    /// What is left of the time limit for the whole transfer, redirects included, without the time in the queue; `nil` when
-    /// there is no limit.
-    var remainingTime: Duration? {
-        guard let limit = key.options.totalTimeout ?? configuration.totalTimeout else { return nil }
-        return limit - (ContinuousClock.now - createdAt - (waitingTime ?? .zero))
-    }
+    /// The time since the transfer was made, without that in the queue.
+    var spentTime: Duration { ContinuousClock.now - createdAt - (waitingTime ?? .zero) }
     /// The memory for the body, that of the load which asked first.
     var budget: MemoryBudget? { operations.first?.request.budget }
     /// The age of the load that asked first.
@@ -121,9 +117,6 @@ final class CurlTransfer {
         if exchange.body.count > 0, decryptor == nil { operation.send(.data(exchange.body.data)) }
     }
 
-    /// Takes note that the socket was active although nothing has arrived.
-    func noteSocketActivity(at time: ContinuousClock.Instant) { exchange.socketActivity = time }
-
     /// Takes note that the transfer waits again.
     func noteRequeued() { requeuedAt = .now }
 
@@ -134,8 +127,6 @@ final class CurlTransfer {
         waitingTime = (waitingTime ?? .zero) + (now - (requeuedAt ?? createdAt))
         return requeuedAt.take() != nil
     }
-
-    func useProxy(_ choice: ProxyChoice) { exchange.proxy = choice }
 
     /// Prepares the same exchange for another connection.
     func repeatExchange() {
@@ -149,16 +140,6 @@ final class CurlTransfer {
         let body = TransferBody(inMemoryBodyLimit: configuration.inMemoryBodyLimit, budget: budget)
         exchange = Exchange(request, step, body: body)
     }
-
-    func leaveDecodingToCurl() { exchange.isDecodedByCurl = true }
-
-    func attach(_ handle: CurlHandle) {
-        exchange.handle = handle
-        exchange.launchedAt = .now
-    }
-
-    /// Takes note that the name server has answered, also that there is no such host.
-    func noteEndOfLookup() { exchange.hasEndedLookup = true }
 
     func takeHandle() -> CurlHandle? { exchange.handle.take() }
 }
