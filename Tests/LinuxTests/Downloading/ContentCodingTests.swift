@@ -56,8 +56,10 @@ struct ContentCodingTests {
         let bodies: [(String, Data)] = [
             ("gzip", Self.gzip), ("x-gzip", Self.gzip), ("GZIP", Self.gzip), ("deflate", Self.zlib),
             ("deflate", Self.raw), ("identity", Self.text), ("gzip, identity", Self.gzip),
-            ("none", Self.text), ("None, gzip", Self.gzip),
-            ("gzip, gzip", Self.compressed(Self.gzip)), ("deflate, gzip", Self.compressed(Self.zlib)),
+            ("none", Self.text), ("None, gzip", Self.gzip), ("gzip, aws-chunked", Self.gzip),
+            // What stores of objects say of images that are not compressed
+            ("UTF-8", Self.text), ("aws-chunked", Self.text), ("base64", Self.text), ("binary", Self.text),
+            ("7bit", Self.text), ("chunked", Self.text), ("compress", Self.text), ("image/png", Self.text),
             // Padding behind the end
             ("gzip", Self.gzip + Data(count: 512)),
         ]
@@ -88,7 +90,7 @@ struct ContentCodingTests {
     func truncated() throws {
         var bodies: [(String, Data)] = [
             ("gzip", Self.gzip + Self.gzip.dropLast(3)), ("gzip", Self.gzip.prefix(5)), ("gzip", Self.gzip.prefix(1)),
-            ("deflate", Self.zlib.prefix(1)), ("gzip, gzip", Self.compressed(Self.gzip.dropLast(8))),
+            ("deflate", Self.zlib.prefix(1)),
         ]
         for (coding, body, trailer) in [("gzip", Self.gzip, 8), ("deflate", Self.zlib, 4), ("deflate", Self.raw, 0)] {
             for missing in [1, 4, trailer, trailer + 1, 100_000] where missing > 0 {
@@ -111,7 +113,8 @@ struct ContentCodingTests {
         var wrongSum = Self.gzip
         wrongSum[wrongSum.count - 6] ^= 1
         for (coding, body) in [
-            ("br", Self.gzip), ("zstd", Self.gzip), ("gzip, br", Self.gzip), ("gzip,gzip,gzip,gzip", Self.gzip),
+            ("br", Self.gzip), ("zstd", Self.gzip), ("gzip, br", Self.gzip),
+            ("gzip, gzip", Self.compressed(Self.gzip)), ("deflate, gzip", Self.compressed(Self.zlib)),
             ("gzip", damaged), ("gzip", wrongSum), ("deflate", Data(repeating: 0xFF, count: 100)),
         ] {
             let error = try load(body, coding).download.failure()
@@ -119,15 +122,22 @@ struct ContentCodingTests {
         }
     }
 
-    @Test("Bytes that decode to nothing count against the limit, and so does each coding of several")
+    @Test("A body of which few bytes make very many is refused, so that it holds up no other transfer")
+    func dense() throws {
+        let image = Data(repeating: 1, count: 4 << 20)
+        #expect(try load(Self.compressed(image), "gzip").download.end().data == image)
+        let error = try load(Self.compressed(image + image), "gzip").download.failure()
+        #expect(error?.code == .bodyTooLarge && error?.remedy.contains("Content-Encoding") == true)
+    }
+
+    @Test("Bytes that decode to nothing count against the limit")
     func limited() throws {
         let empty = Self.compressed(Data())
         let members = (0..<60_000).reduce(into: Self.gzip) { members, _ in members += empty }
         let downloader = ImageDownloader { $0.maximumByteCount = 1_000_000 }
         for (coding, body) in [
             ("gzip", Self.gzip + Data(count: 1_000_000)), ("deflate", Self.zlib + Data(count: 1_000_000)),
-            ("gzip", members), ("gzip, gzip", Self.compressed(Self.gzip + Data(count: 2_000_000))),
-            ("gzip, gzip, gzip", Self.compressed(Self.compressed(Self.gzip + Data(count: 2_000_000)))),
+            ("gzip", members),
         ] {
             let error = try load(body, coding, isChunked: true, by: downloader).download.failure()
             #expect(error?.code == .bodyTooLarge, "\(coding) \(body.count): \(String(describing: error))")

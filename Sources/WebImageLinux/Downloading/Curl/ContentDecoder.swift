@@ -12,20 +12,22 @@ final class ContentDecoder {
         case damaged
         /// The bytes that a coding was to be removed from are more than the limit.
         case tooLarge
+        /// There are more decoded bytes than images have for so few.
+        case tooDense
     }
 
     /// The codings that requests ask for.
     static let accepted = "gzip, deflate"
-    /// A server has no reason for more, and each multiplies the size.
-    private static let maximumCount = 3
+    /// The decoded bytes for each that has arrived, beyond the first few million. Few bytes would hold up the thread of all transfers.
+    private static let maximumRatio = 100
+    private static let freeByteCount = 4 << 20
 
     private let coding: Coding
     /// The largest number of bytes to decode. Padding and empty members yield nothing that a limit of the decoded bytes
-    /// would count, and a coding within another one expands unseen.
+    /// would count.
     private let maximumByteCount: Int
     private var receivedCount = 0
-    /// Decodes what this decoder returns: the codings are listed in the order in which they were applied.
-    private let next: ContentDecoder?
+    private var decodedCount = 0
     private var converter: OpaquePointer?
     /// The first bytes, until they tell the kind of the coding.
     private var head: [UInt8] = []
@@ -42,25 +44,15 @@ final class ContentDecoder {
 
     /// - Parameters:
     ///   - field: The value of Content-Encoding.
-    ///   - maximumByteCount: The largest number of bytes that each coding may take.
-    /// - Returns: `nil` when a coding is unknown.
-    convenience init?(_ field: String, maximumByteCount: Int) {
-        let codings = Self.names(in: field).map { name -> Coding? in
-            switch name {
-            case "gzip", "x-gzip": .gzip
-            case "deflate": .deflate
-            default: nil
-            }
+    ///   - maximumByteCount: The largest number of bytes that the coding may take.
+    /// - Returns: `nil` when the coding was not asked for, or there are several, each of which multiplies the size.
+    init?(_ field: String, maximumByteCount: Int) {
+        let names = Self.names(in: field)
+        switch names {
+        case ["gzip"], ["x-gzip"]: coding = .gzip
+        case ["deflate"]: coding = .deflate
+        default: return nil
         }
-        guard codings.count <= Self.maximumCount, !codings.isEmpty, !codings.contains(where: { $0 == nil }) else {
-            return nil
-        }
-        self.init(codings.compactMap { $0 }[...], maximumByteCount)
-    }
-
-    private init(_ codings: ArraySlice<Coding>, _ maximumByteCount: Int) {
-        coding = codings[codings.index(before: codings.endIndex)]
-        next = codings.count > 1 ? ContentDecoder(codings.dropLast(), maximumByteCount) : nil
         self.maximumByteCount = maximumByteCount
     }
 
@@ -73,14 +65,15 @@ final class ContentDecoder {
         !names(in: field).isEmpty
     }
 
-    /// The codings that a field names, without the identity, which some servers call none.
+    /// The codings that a field names. Stores of objects send whatever else was set when an image was uploaded, such as utf-8 or
+    /// aws-chunked, with the image as it is, and browsers show it.
     private static func names(in field: String) -> [String] {
         let names = field.lowercased().split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
-        return names.filter { !["", "identity", "none"].contains($0) }
+        return names.filter { ["gzip", "x-gzip", "deflate", "br", "zstd"].contains($0) }
     }
 
     /// Whether the body may end here.
-    var isComplete: Bool { !isOpen && head.isEmpty && next?.isComplete ?? true }
+    var isComplete: Bool { !isOpen && head.isEmpty }
 
     /// Decodes the next bytes.
     /// - Parameter body: Takes decoded bytes, and returns whether it wants more.
@@ -120,8 +113,11 @@ final class ContentDecoder {
             do throws(Failure) {
                 while !hasEnded {
                     guard let count = try step(&rest, into: output) else { return .success(true) }
+                    decodedCount += count
+                    let limit = max(Self.freeByteCount, receivedCount * Self.maximumRatio)
+                    guard decodedCount <= limit else { throw .tooDense }
                     let decoded = UnsafeRawBufferPointer(rebasing: output[..<count])
-                    if count > 0, !(try pass(decoded, body)) { return .success(false) }
+                    if count > 0, !body(decoded) { return .success(false) }
                 }
                 // Whatever follows the last member is padding.
                 return .success(true)
@@ -130,14 +126,6 @@ final class ContentDecoder {
             }
         }
         return try result.get()
-    }
-
-    private func pass(
-        _ decoded: UnsafeRawBufferPointer,
-        _ body: (UnsafeRawBufferPointer) -> Bool
-    ) throws(Failure) -> Bool {
-        guard let next else { return body(decoded) }
-        return try next.decode(decoded, body)
     }
 
     /// - Returns: The number of decoded bytes; `nil` when it takes more input.

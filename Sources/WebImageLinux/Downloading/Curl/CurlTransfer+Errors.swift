@@ -113,11 +113,19 @@ extension CurlTransfer {
         error(.badResponse, "The server's response is not compressed as it says")
     }
 
+    var denseCoding: ImageError {
+        error(
+            .bodyTooLarge,
+            "The compressed body is much larger than what the server has sent",
+            remedy: "Let the server send it without Content-Encoding if you expect such files."
+        )
+    }
+
     func unknownCoding(_ coding: String) -> ImageError {
         error(
             .badResponse,
             "The server compressed the body with \(coding.prefix(100)), which the request did not ask for",
-            remedy: "Let the server keep to Accept-Encoding, or set that header field in the request to what it sends."
+            remedy: "Let the server compress it once and keep to Accept-Encoding, or set that field in the request."
         )
     }
 

@@ -184,6 +184,7 @@ extension CurlTransfer {
             } catch {
                 switch error {
                 case .damaged: exchange.verdict = .failed(badCoding)
+                case .tooDense: exchange.verdict = .failed(denseCoding)
                 case .tooLarge: exchange.verdict = .failed(bodyTooLarge)
                 }
                 return false

@@ -22,7 +22,7 @@ extension ResponseHead {
 
     /// The length of the body in bytes; `nil` when the server does not state it or encodes the body.
     var bodyLength: Int64? {
-        guard headers["content-encoding"] == nil else { return nil }
+        guard headers["content-encoding"].map(ContentDecoder.isCoded) != true else { return nil }
         return headers["content-length"].flatMap { Int64(digits: $0) }
     }
 
