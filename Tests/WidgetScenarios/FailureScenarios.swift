@@ -11,7 +11,7 @@ extension Scenario {
     private static let mistakes: [(name: String, code: ImageError.Code, answer: @Sendable () -> ServerResponse)] = [
         ("a 404", .badStatus, { .notFound }),
         ("a 500", .badStatus, { .status(500) }),
-        ("an empty body", .badImageData, { .ok(Data(), contentType: "image/png") }),
+        ("an empty body", .transferIncomplete, { .ok(Data(), contentType: "image/png") }),
         (
             "an HTML page with an image's name", .badImageData,
             { .ok(Data("<!DOCTYPE html><html><body>Sorry</body></html>".utf8), contentType: "text/html") }

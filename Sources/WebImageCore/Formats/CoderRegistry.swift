@@ -101,7 +101,7 @@ public final class CoderRegistry: Sendable {
         if let preferred, preferred.canDecode(head, format: format) { return preferred }
         if let decoder = decoders.first(where: { $0.canDecode(head, format: format) }) { return decoder }
         guard format != .unknown else {
-            throw DecodeOptions(url: url).badData(Self.describe(data))
+            throw Self.unknownData(data, url)
         }
         throw ImageError(
             .unsupportedFormat,
@@ -112,13 +112,16 @@ public final class CoderRegistry: Sendable {
         )
     }
 
-    /// A description of bytes that are not an image.
-    private static func describe(_ data: Data) -> String {
-        guard !data.isEmpty else { return "The body is empty" }
+    /// The error for bytes that are not an image.
+    private static func unknownData(_ data: Data, _ url: URL?) -> ImageError {
+        let options = DecodeOptions(url: url)
+        guard !data.isEmpty else { return options.badData("The body is empty") }
         let start = String(decoding: data.prefix(64), as: UTF8.self).lowercased()
-        if start.contains("<!doctype html") || start.contains("<html") {
-            return "The body is an HTML page, not an image"
+        guard start.contains("<!doctype html") || start.contains("<html") else {
+            return options.badData("The \(data.count) bytes are of no known image format")
         }
-        return "The \(data.count) bytes are of no known image format"
+        let error = options.badData("The body is an HTML page, not an image")
+        // It may be the login page of the network.
+        return url?.scheme?.lowercased() == "http" ? error.dependingOnRequest() : error
     }
 }

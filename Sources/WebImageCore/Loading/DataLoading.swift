@@ -159,6 +159,8 @@ public struct LoaderResult: Sendable {
     }
     /// Whether the bytes are in a file that is mapped into memory.
     package var isInFile = false
+    /// Whether only the end of the connection told the end of the bytes, so that some may be missing.
+    package var endsWithConnection = false
     /// Whether the bytes are the range that the app has asked for, rather than the whole (RFC 9110, section 15.3.7).
     package var isRange = false
 

@@ -155,6 +155,9 @@ final class DecodeStage: Sendable {
                 return submit(id, data, priority: job.priority)
             }
             WebImageLog.debug("\(error)")
+            if let incomplete = data.incompleteness(error) {
+                return graph.update { $0.fetchAgain(id, after: data, incomplete) }
+            }
             let attempt = ImageError.Attempt(error, of: job.request.url, from: data.failures.start, to: clock.now)
             outcome = Outcome(result: .failure(error.ending(attempt, after: data.failures.earlier)))
             keepConsequences(of: error, job.request, data)

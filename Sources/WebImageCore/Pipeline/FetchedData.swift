@@ -52,6 +52,19 @@ struct FetchedData: Sendable {
     /// Whether the image is the one that was cached before: the server confirmed it or was unreachable.
     var isConfirmed: Bool { origin == .revalidated || refreshError != nil }
 
+    /// The error of bytes that cannot be decoded because the server has not sent all of them; `nil` when they are what it has.
+    func incompleteness(_ error: ImageError) -> ImageError? {
+        guard origin == .loader, error.code == .badImageData, let head = loaded.head else { return nil }
+        let isMissing = loaded.data.isEmpty || head.status == 202
+        guard isMissing || loaded.endsWithConnection && format != .unknown else { return nil }
+        let reason =
+            isMissing
+            ? "The server has sent no image yet, but status \(head.status) and \(loaded.data.count) bytes"
+            : "The connection was closed in the middle of the body (\(error.reason))"
+        let remedy = "Load the image again later, and let the server state the length of bodies (Content-Length)."
+        return ImageError(.transferIncomplete, url: error.url, reason: reason, remedy: remedy, head: head)
+    }
+
     /// The same bytes with what is known of their fetch.
     /// - Parameter isShared: Whether several jobs decode them, which share what they make.
     func following(_ fetch: JobGraph.Fetch?, isShared: Bool) -> FetchedData {

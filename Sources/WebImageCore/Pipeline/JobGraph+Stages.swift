@@ -51,6 +51,19 @@ extension JobGraph {
         return startFetch(fetch) + updatePriority(of: fetch)
     }
 
+    /// Fetches bytes that turned out to be incomplete again, as after an attempt that failed.
+    mutating func fetchAgain(_ id: Job.ID, after data: FetchedData, _ error: ImageError) -> [Effect] {
+        let effects = discardRendition(id)
+        guard let fetch = jobs[id]?.fetch, case .lookUpOriginal? = effects.first else { return effects }
+        updateFetch(fetch) { fetch in
+            fetch.phase = .starting
+            fetch.failures = data.failures.earlier
+            fetch.attemptStart = data.failures.start
+            fetch.attemptCount = fetch.failures.count + 1
+        }
+        return [.recover(fetch, error)]
+    }
+
     /// Starts a fetch whose bytes nobody has needed before.
     mutating func startFetch(_ id: Fetch.ID) -> [Effect] {
         guard let fetch = fetches[id], case .pending = fetch.phase else { return [] }

@@ -204,6 +204,8 @@ struct JobGraph: Sendable {
         case readConfirmed(Fetch.ID, Confirmation, ImagePriority)
         /// Stage 4 asks the loader again.
         case load(Fetch.ID)
+        /// An attempt has failed although the loader has ended.
+        case recover(Fetch.ID, ImageError)
         /// A cached image is due to be renewed in the background.
         case refresh(ImageRequest)
         case startStreaming(any FetchOperation)

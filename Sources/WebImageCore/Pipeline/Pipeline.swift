@@ -63,6 +63,7 @@ package final class Pipeline: Sendable {
     private let renditionStage: RenditionStage
     private let diskStage: DiskStage
     private let fetchStage: FetchStage
+    private let retryStage: RetryStage
     private let deliveryStage: DeliveryStage
     private let coderObservation: ObservationToken
 
@@ -105,11 +106,11 @@ package final class Pipeline: Sendable {
             partials: partials,
             next: decode
         )
-        let retry = RetryStage(dependencies, graph: graph, next: decode, delivery: deliveryStage)
+        retryStage = RetryStage(dependencies, graph: graph, next: decode, delivery: deliveryStage)
         fetchStage = FetchStage(
             dependencies,
             graph: graph,
-            retry: retry,
+            retry: retryStage,
             progressive: progressive,
             partials: partials,
             staleImages: staleImages,
@@ -171,6 +172,7 @@ package final class Pipeline: Sendable {
             case .readConfirmed(let fetch, let confirmation, let priority):
                 diskStage.readConfirmed(fetch, confirmation, priority: priority)
             case .load(let fetch): fetchStage.load(fetch)
+            case .recover(let fetch, let error): retryStage.recover(fetch, from: error)
             case .refresh(let request): refresh(request)
             case .startStreaming(let operation): operation.startStreaming()
             case .prioritizeRead(let ticket, let priority): dependencies.ioQueue.setPriority(priority, of: ticket)

@@ -251,6 +251,13 @@ extension CurlTransfer {
         return metadata
     }
 
+    /// Whether HTTP/1 has no other end for the body than that of the connection (RFC 9112, section 6.3), which may have been broken.
+    private func endsWithConnection(_ head: ResponseHead) -> Bool {
+        let version = exchange.handle?.long(CURLINFO_HTTP_VERSION) ?? 0
+        return version <= Int(CURL_HTTP_VERSION_1_1) && exchange.decoder == nil
+            && head.headers["content-length"] == nil && head.headers["transfer-encoding"] == nil
+    }
+
     private func loaderResult() -> LoaderResult {
         let head = exchange.head ?? exchange.readHead()
         var metadata = metadata(of: head)
@@ -271,6 +278,7 @@ extension CurlTransfer {
         }
         var result = LoaderResult(data: exchange.body.data, metadata: metadata, head: head, metrics: metrics)
         result.isInFile = exchange.body.isInFile
+        result.endsWithConnection = endsWithConnection(head)
         result.isRange = head.status == 206 && exchange.resumedCount == nil
         return result
     }
