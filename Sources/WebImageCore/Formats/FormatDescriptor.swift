@@ -166,7 +166,7 @@ extension ImageFormat {
     package static let sniffLength = 512
     /// The number of bytes that suffices for every format: drawing programs write licences and entities of a few kilobytes in
     /// front of the root element of an SVG.
-    private static let longestSniffLength = 8192
+    package static let longestSniffLength = 8192
 
     /// Recognises a format by the first bytes of a file.
     ///

@@ -83,6 +83,8 @@ public struct LoaderRequest: Sendable {
     /// The largest number of bytes. The library holds an asynchronous loader to it; an `ImageDownloader` has a limit of its own.
     /// Default: 128 MiB; in an app that of the manager's downloader.
     public var maximumByteCount = 128 << 20
+    /// The error of a body that begins with these bytes, for which the load does not go on.
+    package var refusal: (@Sendable (_ head: Data) -> ImageError?)?
     /// The age of the load (``Serial/nextAge()``). Of transfers of one priority, the oldest goes first.
     package var age = Serial.nextAge()
     /// The memory for bytes that are not decoded yet, for which transfers wait in their order. Default: no limit.

@@ -18,6 +18,7 @@ final class FetchStage: Sendable {
     private let partials: PartialImageStage
     private let staleImages: StaleImageStage
     private let store: StoreStage
+    private let maker: ImageMaker
     private let next: DecodeStage
     private let delivery: DeliveryStage
 
@@ -29,6 +30,7 @@ final class FetchStage: Sendable {
         partials: PartialImageStage,
         staleImages: StaleImageStage,
         store: StoreStage,
+        maker: ImageMaker,
         next: DecodeStage,
         delivery: DeliveryStage
     ) {
@@ -48,6 +50,7 @@ final class FetchStage: Sendable {
         self.partials = partials
         self.staleImages = staleImages
         self.store = store
+        self.maker = maker
         self.next = next
         self.delivery = delivery
     }
@@ -104,6 +107,7 @@ final class FetchStage: Sendable {
         request.age = id.number
         request.maximumByteCount = maximumByteCount
         request.budget = budget
+        request.refusal = { [weak self] head in self?.refusal(of: head, for: id) }
         let operation = loader.load(request) { event in self.receive(event, of: id, from: loader) }
         graph.update { [request] in $0.setOperation(operation, of: id, attempt: fetch.attemptCount, request: request) }
     }
@@ -170,5 +174,12 @@ final class FetchStage: Sendable {
             graph.tasks(of: id).contains { $0.request.cacheAccess.writes.contains(.memory) }
                 || graph.readers(of: id).contains { $0.request.cacheAccess.writes.contains(.memory) }
         }
+    }
+
+    /// The error of a body that begins as no image for any task, so that its rest is of no use; `nil` for others.
+    private func refusal(of head: Data, for id: JobGraph.Fetch.ID) -> ImageError? {
+        let (tasks, readers) = graph.withLock { ($0.tasks(of: id), $0.readers(of: id)) }
+        let problems = tasks.map { maker.problem(of: head, for: $0.request) }
+        return readers.isEmpty && !problems.contains { $0 == nil } ? problems.first ?? nil : nil
     }
 }

@@ -70,6 +70,15 @@ package final class ImageMaker: Sendable {
         return coder
     }
 
+    /// The error of a file that begins with these bytes, when they show that it is no image.
+    func problem(of head: Data, for request: ImageRequest) -> ImageError? {
+        let format = ImageFormat(sniffing: head, hint: request.formatHint)
+        do throws(ImageError) { _ = try coder(for: head, as: format, of: request) } catch {
+            return error.code == .badImageData ? error : nil
+        }
+        return nil
+    }
+
     /// Whether there is a decoder for the bytes.
     func canDecode(_ source: FetchedData, for request: ImageRequest) -> Bool {
         (try? coder(for: source.loaded.data, as: format(source.format, of: request), of: request)) != nil

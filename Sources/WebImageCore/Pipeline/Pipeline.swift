@@ -115,6 +115,7 @@ package final class Pipeline: Sendable {
             partials: partials,
             staleImages: staleImages,
             store: store,
+            maker: imageMaker,
             next: decode,
             delivery: deliveryStage
         )

@@ -51,6 +51,8 @@ extension CurlTransfer {
         var body: TransferBody
         /// Removes the codings of the body; `nil` when there are none.
         var decoder: ContentDecoder?
+        /// Whether the loads were asked about the first bytes of the body.
+        var isLookedAt = false
         /// Whether the app has chosen the codings, which libcurl removes then.
         var isDecodedByCurl = false
         /// The bytes of the body that this exchange brought, without those that were resumed.

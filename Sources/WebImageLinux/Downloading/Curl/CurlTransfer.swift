@@ -204,10 +204,25 @@ extension CurlTransfer {
         }
         exchange.body.append(bytes)
         exchange.receivedCount += Int64(bytes.count)
+        if !exchange.isLookedAt, exchange.body.count >= ImageFormat.longestSniffLength {
+            exchange.isLookedAt = true
+            if let error = refusalOfBody {
+                exchange.verdict = .failed(error)
+                return false
+            }
+        }
         reportProgress()
         estimateCompletion()
         stream(bytes)
         return true
+    }
+
+    /// The error of a body that none of the loads can use, whatever follows its first bytes; it may be a stream without an end.
+    private var refusalOfBody: ImageError? {
+        guard decryptor == nil else { return nil }
+        let head = exchange.body.data.prefix(ImageFormat.longestSniffLength)
+        let refusals = operations.map { $0.request.refusal?(Data(head)) }
+        return refusals.contains { $0 == nil } ? nil : refusals.first ?? nil
     }
 
     /// Turns libcurl's result into the outcome of the exchange.
