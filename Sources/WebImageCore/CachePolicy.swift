@@ -42,6 +42,9 @@ extension CachePolicy {
         }
     }
 
+    /// Whether the loader is asked although it has failed before.
+    var ignoresFailures: Bool { revalidatesCachedImage || !readsCaches }
+
     /// Whether an image in memory is validated once its response is stale, as one on disk is.
     var validatesStaleImage: Bool {
         switch self {

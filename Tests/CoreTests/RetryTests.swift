@@ -160,6 +160,14 @@ struct RetryTests {
         fixture.manager.forgetFailure(of: url)
         _ = try? await fixture.manager.image(for: url)
         #expect(fixture.loader.requests.count == 4)
+        // Nor does it keep a policy that asks the server from doing so.
+        for policy in [CachePolicy.refresh, .reload] {
+            let error = await thrownError {
+                try await fixture.manager.response(for: ImageRequest(url: url, cachePolicy: policy))
+            }
+            #expect(error?.isRemembered == false)
+        }
+        #expect(fixture.loader.requests.count == 6)
         // A success removes the failure.
         fixture.loader.answer(url, with: Self.picture)
         _ = try? await fixture.manager.response(for: ImageRequest(url: url, retry: .always))

@@ -66,8 +66,8 @@ final class FetchStage: Sendable {
         }
         if shouldLoad?(request.url) == false {
             delivery.fail(id, .loadRefused(request.url))
-        } else if request.retry != .always, let error = failures.error(for: request, now: clock.now),
-            !mayDecode(id, despite: error)
+        } else if request.retry != .always, !request.cachePolicy.ignoresFailures,
+            let error = failures.error(for: request, now: clock.now), !mayDecode(id, despite: error)
         {
             delivery.fail(id, error)
         } else if case let status = network.status, !loader.canReach(request.url, status) {
