@@ -119,6 +119,29 @@ extension Scenario {
             expectEqual(stage.results.count, 1)
             expectEqual(server.requests.count, 1)
         },
+        Scenario(
+            "An image that failed for a reason that may pass is loaded when its widget is mapped again, and after a rest"
+        ) {
+            for isMappedAgain in [true, false] {
+                let stage = try Stage()
+                let picture = stage.addImage()
+                stage.present()
+                let closed = try LocalImageServer { _ in .notFound }
+                let (port, url) = (closed.port, closed.url("/336699/64x48.png"))
+                closed.stop()
+                picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
+                stage.waitForResults(1)
+                expectEqual(stage.results[0].errorCode, .connectionFailed)
+                let server = try LocalImageServer(port: port, handler: Stage.answer)
+                if isMappedAgain {
+                    gtk_widget_set_visible(picture.widget, 0)
+                    gtk_widget_set_visible(picture.widget, 1)
+                }
+                expect(MainLoopPump.run(until: { picture.currentImage?.color == 0x336699 }))
+                expectEqual(stage.results.count, 1)
+                expectEqual(server.requests.count, 1)
+            }
+        },
         Scenario("A fallback gives way to the image when connectivity returns, or when the image is asked for again") {
             let network = ManualNetwork()
             let stage = try Stage(network: network)

@@ -22,6 +22,8 @@ extension ImageSlot {
         case .detached:
             // The completions have received their cancellation.
             restart(load)
+        case .failed(let error) where error.isTransient:
+            restart(load)
         case .waitingForLayout, .shown, .failed:
             break
         }

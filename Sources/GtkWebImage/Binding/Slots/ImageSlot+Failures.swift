@@ -34,9 +34,14 @@ extension ImageSlot {
         placeholders.load(at: size ?? .original)
     }
 
-    /// Loads the image again when the network is back. The completions have received their error, or a fallback, by then.
+    /// Loads the image again when the network is back, and after a while, as names are not resolved at once after that. The completions
+    /// have received their error, or a fallback, by then.
     /// - Parameter error: Why it has failed.
-    func restartWhenOnline(after error: ImageError) {
+    func restartLater(after error: ImageError) {
+        laterRetry.schedule { [weak self] in
+            // Otherwise it is loaded once the widget is mapped.
+            if self?.isMapped != false { self?.restartFailed(.network) }
+        }
         let manager = current?.request.manager
         let restart: @Sendable (NetworkStatus) -> Void = { [weak self] status in
             guard status.isAvailable else { return }

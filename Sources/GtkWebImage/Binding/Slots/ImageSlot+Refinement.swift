@@ -39,7 +39,7 @@ extension ImageSlot {
             switch result {
             case .success(let response):
                 current?.refinement = .idle
-                refinementRetry.cancel()
+                laterRetry.cancel()
                 showRefined(response.image)
             case .failure(let error):
                 current?.refinement = error.isCancelled ? .idle : .failed(isTransient: error.isTransient)
@@ -57,7 +57,7 @@ extension ImageSlot {
 
     /// Lets the image be refined once more after a while, which the next drawing does.
     private func refineLater() {
-        refinementRetry.schedule { [weak self] in
+        laterRetry.schedule { [weak self] in
             self?.current?.allowRefinement()
             self?.target.content?.redraw()
         }

@@ -40,7 +40,7 @@ final class ImageSlot {
     /// Created when the app first observes it.
     private(set) var progress: ImageProgress?
     let placeholders: PlaceholderPresenter
-    var refinementRetry = RefinementRetry()
+    var laterRetry = LaterRetry()
     var accessibility: SlotAccessibility
 
     /// - Parameter isContent: Whether the image is part of what the widget shows.
@@ -254,7 +254,7 @@ final class ImageSlot {
         placeholders.cancel()
         let ended = current.take()
         ended?.cancelRefinement()
-        refinementRetry.cancel()
+        laterRetry.cancel()
         target.content?.finishTransition()
         // An image that is in place has not failed: the end of its transition completes the load. A load that never started has
         // nothing to finish, and its completion must not be lost.
@@ -447,8 +447,11 @@ final class ImageSlot {
                 task.complete(result)
             }
             // A handler of the app may have set another image.
-            if let error = response.fallbackError, error.isConnectivity, current?.task === task {
-                restartWhenOnline(after: error)
+            guard current?.task === task else { return }
+            if let error = response.fallbackError, error.isTransient {
+                restartLater(after: error)
+            } else {
+                laterRetry.cancel()
             }
         case .failure(let error):
             current?.state = .failed(error)
@@ -456,7 +459,7 @@ final class ImageSlot {
             // Whoever observes the progress may have set another image.
             if current?.task === task {
                 if !error.isCancelled { showFailure() }
-                if error.isConnectivity { restartWhenOnline(after: error) }
+                if error.isTransient { restartLater(after: error) }
             }
             task.complete(result)
         }

@@ -1,7 +1,7 @@
-/// When a refinement that has failed for a reason that may pass is tried again: after pauses that grow, however often it fails
-/// meanwhile because the widget is shown or its image is set.
+/// When a load or a refinement that has failed for a reason that may pass is tried again: after pauses that grow, however often it
+/// fails meanwhile because the widget is shown or its image is set.
 @MainActor
-struct RefinementRetry {
+struct LaterRetry {
     private static let pauses = (first: Duration.seconds(10), longest: Duration.seconds(640))
 
     private var call: DelayedCall?
@@ -17,6 +17,6 @@ struct RefinementRetry {
     /// Ends the wait, since the image is there or is not wanted any more.
     mutating func cancel() {
         call?.cancel()
-        self = RefinementRetry()
+        self = LaterRetry()
     }
 }
