@@ -235,9 +235,6 @@ extension ImageError {
         return error
     }
 
-    /// Whether the cause may be the network connection rather than the image.
-    package var isConnectivity: Bool { [.offline, .hostNotFound, .connectionFailed].contains(code) }
-
     /// The number of pixels to take memory for before the image is decoded again; `nil` when that is of no use.
     ///
     /// It is at least twice the last one: a decoder that names a few more each time would be asked without end.
@@ -303,7 +300,7 @@ extension ImageError {
     }
 
     /// - Parameter isByApp: Whether the app has set ``ImageManager/isOffline``.
-    static func offline(_ url: URL, isByApp: Bool = false) -> ImageError {
+    static func offline(_ url: URL?, isByApp: Bool = false) -> ImageError {
         var error = ImageError(
             .offline,
             url: url,

@@ -70,7 +70,9 @@ final class FetchStage: Sendable {
             let error = failures.error(for: request, now: clock.now), !mayDecode(id, despite: error)
         {
             delivery.fail(id, error)
-        } else if case let status = network.status, !loader.canReach(request.url, status) {
+        } else if case let status = network.status, !loader.canReach(request.url, status),
+            status.isOfflineByApp || !(loader is any NetworkLoading)
+        {
             retry.recover(id, from: .offline(request.url, isByApp: status.isOfflineByApp))
         } else {
             start(id, loader)
@@ -104,6 +106,10 @@ final class FetchStage: Sendable {
             validators: validators,
             shouldLoad: shouldLoad
         )
+        // The system may take the network for missing that is there, as behind a VPN, which one attempt tells.
+        if !loader.canReach(request.url, network.status) {
+            request.options.connectTimeout = min(request.options.connectTimeout ?? .seconds(3), .seconds(3))
+        }
         request.age = id.number
         request.maximumByteCount = maximumByteCount
         request.budget = budget
@@ -131,8 +137,16 @@ final class FetchStage: Sendable {
         case .finished(.success(let loaded)):
             finish(id, with: loaded, from: loader)
         case .finished(.failure(let error)):
-            retry.recover(id, from: error)
+            let seemsOffline = isOffline(error, of: graph.request(of: id), by: loader)
+            retry.recover(id, from: seemsOffline ? .offline(error.url) : error)
         }
+    }
+
+    /// Whether an error only says that there is no network, as the system does.
+    private func isOffline(_ error: ImageError, of request: ImageRequest?, by loader: any DataLoading) -> Bool {
+        let codes: [ImageError.Code] = [.hostNotFound, .connectionFailed, .timedOut]
+        guard codes.contains(error.code), loader is any NetworkLoading, let request else { return false }
+        return !loader.canReach(request.url, network.status)
     }
 
     private func finish(_ id: JobGraph.Fetch.ID, with loaded: LoaderResult, from loader: any DataLoading) {

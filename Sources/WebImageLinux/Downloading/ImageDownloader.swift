@@ -81,19 +81,11 @@ public final class ImageDownloader: NetworkLoading {
         }
     }
 
-    /// Whether the URL needs an internet connection.
-    ///
-    /// It does not when the host is this machine or may be in the local network: a loopback, private or link-local
-    /// address, a name without a dot or a name that ends in `.local`. Nor does it through a proxy, which may be local.
+    /// Whether the URL has a host. While the system says that there is no network, it is loaded with one quick attempt, which brings the
+    /// image from this machine, from the local network, and where the system is wrong.
     public func requiresNetwork(_ url: URL) -> Bool {
         // Without a host the error says so, also offline.
-        guard let host = url.host(), !host.isEmpty else { return false }
-        switch configuration.proxy {
-        case .fixed: return false
-        case .system, .environment: if ProxyResolver.isSetByEnvironment { return false }
-        case .none: break
-        }
-        return !HostReachability.isLocal(host)
+        url.host()?.isEmpty == false
     }
 
     /// The header fields of a request, after the header filter and the request modifier, with the credential that is known for its

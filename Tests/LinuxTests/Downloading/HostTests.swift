@@ -38,6 +38,44 @@ struct HostTests {
         }
     }
 
+    @Test("Without a network, as the system says, one attempt tells whether there is one")
+    func doubtfulNetwork() async throws {
+        let server = try LocalImageServer { _ in
+            .ok(TestImage.solid(1, size: PixelSize(width: 3, height: 2)), contentType: "image/png")
+        }
+        let network = ManualNetwork()
+        network.status = NetworkStatus(isAvailable: false)
+        for port in [server.port, try LocalPort.free()] {
+            let downloader = ImageDownloader {
+                $0.proxy = .none
+                $0.requestModifier = RequestModifier(key: "public name") { request in
+                    var request = request
+                    request.url = URL(string: "http://127.0.0.1:\(port)/a")!
+                    return request
+                }
+            }
+            let manager = manager {
+                ($0.networkMonitor, $0.downloader, $0.retryPolicy) = (network, downloader, RetryPolicy())
+            }
+            let load = Task { try await manager.image(for: URL(string: "http://images.example.org/a")!) }
+            if port == server.port {
+                #expect(try await load.value.pixelSize == PixelSize(width: 3, height: 2))
+            } else {
+                let error = await thrownError {
+                    try await manager.image(for: URL(string: "http://images.example.org/a")!)
+                }
+                #expect(error?.code == .offline && error?.attempts == 1)
+                _ = await load.result
+            }
+            // The switch of the app is no doubt.
+            manager.isOffline = true
+            manager.cache.removeAllFromMemory()
+            let error = await thrownError { try await manager.image(for: URL(string: "http://images.example.org/b")!) }
+            #expect(error?.reason.contains("set to be offline") == true)
+        }
+        #expect(server.requests.count == 1)
+    }
+
     @Test("A file on this machine is read with and without localhost")
     func local() async throws {
         let directory = TemporaryDirectory()
