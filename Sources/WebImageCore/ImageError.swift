@@ -210,6 +210,9 @@ extension ImageError {
         }
     }
 
+    /// Whether a cached image stays that the server was asked about, as when the signature in its URL has expired.
+    var leavesCachedImage: Bool { isTransient || code == .badStatus && [401, 403].contains(httpStatus) }
+
     /// Whether every load of the URL would fail again: there is no image at it, or none that this machine decodes.
     package var isPermanent: Bool {
         switch code {

@@ -95,6 +95,12 @@ struct FreshnessTests {
         let changed = metadata(nil) { $0.lastModifiedDate = Self.start.addingTimeInterval(-1000) }
         #expect(reuse(changed, after: 99) == .use)
         #expect(reuse(changed, after: 100) == .validate)
+        // At most for a week, also when the date is that of all files, as on NixOS.
+        for date in [Date(timeIntervalSince1970: 1), Self.start.addingTimeInterval(-1e9)] {
+            let old = metadata(nil) { $0.lastModifiedDate = date }
+            #expect(reuse(old, after: 7 * 86_400 - 1) == .use)
+            #expect(reuse(old, after: 7 * 86_400) == .validate)
+        }
     }
 
     @Test("A response with Vary answers only requests with the same header fields")

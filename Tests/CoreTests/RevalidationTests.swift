@@ -223,6 +223,26 @@ struct RevalidationTests {
         await #expect(throws: ImageError.self) { try await load(.refresh) }
     }
 
+    @Test(
+        "A stored image stays when it may not be asked for any more, and ends when it is gone",
+        arguments: [true, false]
+    )
+    func refusal(keepsMemory: Bool) async throws {
+        answer("a", small, "max-age=60")
+        try await load()
+        fixture.clock.advance(by: .seconds(1000))
+        for status in [401, 403] {
+            answerFailure("a", .badStatus, status: status)
+            let response = try await load(keepsMemory: keepsMemory)
+            #expect(response.image.pixelSize == small && response.refreshError?.httpStatus == status)
+        }
+        for status in [404, 410] {
+            answerFailure("a", .badStatus, status: status)
+            fixture.manager.forgetAllFailures()
+            await #expect(throws: ImageError.self) { try await load(keepsMemory: keepsMemory) }
+        }
+    }
+
     @Test("A stale image serves on a server error, unless the server forbids it")
     func staleIfError() async throws {
         answer("a", small, "max-age=60")

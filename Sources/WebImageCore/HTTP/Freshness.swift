@@ -49,8 +49,7 @@ struct Freshness {
     /// Whether the stale response may be shown when revalidation fails because of the network or the server (RFC 5861,
     /// 4). Unless the server sets a limit there is none: an old image is better than no image (RFC 9111, 4.2.4).
     func isUsable(despite error: ImageError) -> Bool {
-        guard error.isTransient else { return false }
-        return remainingDespiteErrors > 0
+        error.leavesCachedImage && remainingDespiteErrors > 0
     }
 
     /// The time for which the response may be shown while the network or the server fails, in seconds from now.
@@ -87,7 +86,7 @@ struct Freshness {
         if let maxAge = directives.maxAge { return maxAge }
         guard let start = metadata.date ?? metadata.responseTime else { return nil }
         if let expires = metadata.expires { return max(0, expires.timeIntervalSince(start)) }
-        // Heuristic freshness: a tenth of the time since the last change (RFC 9111, 4.2.2).
-        return metadata.lastModifiedDate.map { max(0, start.timeIntervalSince($0) / 10) }
+        // Heuristic freshness: a tenth of the time since the last change (RFC 9111, 4.2.2), at most a week as in browsers.
+        return metadata.lastModifiedDate.map { min(max(0, start.timeIntervalSince($0) / 10), 604_800) }
     }
 }

@@ -66,7 +66,7 @@ final class RetryStage: Sendable {
     /// The images in memory, if every task has one and may be served it. The disk cache has evicted what they were made of,
     /// or the server would have been asked about that.
     private func staleImagesInMemory(_ id: JobGraph.Fetch.ID, despite error: ImageError) -> FetchedData? {
-        guard error.isTransient else { return nil }
+        guard error.leavesCachedImage else { return nil }
         let (tasks, now) = (graph.withLock { $0.tasks(of: id) }, clock.now.timeIntervalSince1970)
         let areThere = tasks.allSatisfy { task in
             // The bytes of the file are not in memory.

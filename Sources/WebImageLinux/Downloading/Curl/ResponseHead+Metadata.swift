@@ -8,8 +8,10 @@ extension ResponseHead {
     func metadata(_ request: RequestModifier.Request, requestTime: Date, responseTime: Date) -> ResponseMetadata {
         var metadata = ResponseMetadata(contentType: headers["content-type"])
         metadata.etag = headers["etag"]
-        metadata.lastModified = headers["last-modified"]
         metadata.lastModifiedDate = headers["last-modified"].flatMap(Self.date)
+        // Systems that give all files the time 0 or 1, such as NixOS and ostree, send that date with another image as well.
+        let isDate = metadata.lastModifiedDate.map { $0.timeIntervalSince1970 > 86_400 } ?? true
+        metadata.lastModified = isDate ? headers["last-modified"] : nil
         metadata.cacheControl = headers["cache-control"]
         metadata.expires = headers["expires"].map { Self.date($0) ?? .distantPast }
         metadata.date = headers["date"].flatMap(Self.date)
