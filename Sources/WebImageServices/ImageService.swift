@@ -77,7 +77,10 @@ extension ImageService: ImageScaling {
             isApplied: { !isOwn($0) && isApplied($0) }
         ) { source, width in
             let height = ratio.flatMap { ratio in width.map { max(1, Int(bounded: (Double($0) / ratio).rounded())) } }
-            return URL(string: makeText(source.absoluteString, Target(width: width, height: height)))
+            let url = URL(string: makeText(source.standardized.absoluteString, Target(width: width, height: height)))
+            // Dots in the query of an image would lead out of the folder of the service, and are removed after the path was signed.
+            let folders = url?.path(percentEncoded: false).split(separator: "/") ?? []
+            return folders.contains { [".", ".."].contains($0) } ? nil : url
         }
     }
 }

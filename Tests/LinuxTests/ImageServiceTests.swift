@@ -129,6 +129,32 @@ struct ImageServiceTests {
         #expect(Self.path(plain) == "/cdn-cgi/image/width=384/http://example.com/images/curiosity.jpg")
     }
 
+    @Test("The URL of an image does not lead out of the folder of its service")
+    func climbing() throws {
+        let services = [
+            ImageService.thumbor(at: Self.server, key: "key"), .cloudinary(at: Self.server, secret: "secret"),
+            try .imgproxy(at: Self.server, sourceEncoding: .plain), try .imgproxy(at: Self.server),
+            try .template("https://cdn.example.org/{width}/{source}"),
+            try .template("https://cdn.example.org/{width}/{url}"),
+        ]
+        let up = String(repeating: "../", count: 12)
+        let texts = ["\(up)a.png", "b/\(up)a.png", "a?/\(up)a.png", "%2e%2e/\(up)a.png", "a?b=\(up)a.png"]
+        for text in texts {
+            let url = try #require(URL(string: "http://evil.example/\(text)"))
+            for service in services {
+                let path = Self.path(service, url).prefix { $0 != "?" }
+                // An image that would lead out comes from its own URL.
+                let isOwn = path == url.path(percentEncoded: true)
+                #expect(isOwn || path.contains("evil.example") || path.contains("/aHR0c"), "\(path)")
+                #expect(isOwn || !path.contains("/../") && !path.contains("/%2e"), "\(path)")
+            }
+        }
+        #expect(
+            Self.path(services[4], URL(string: "http://evil.example/../c/./a.png")!)
+                == "/384/http://evil.example/c/a.png"
+        )
+    }
+
     @Test(
         "A shape may be any number",
         arguments: [1e-300, .leastNonzeroMagnitude, 1e300, -1, 0, .nan, .infinity] as [Double]
