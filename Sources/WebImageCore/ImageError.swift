@@ -151,9 +151,20 @@ public struct ImageError: Error, Sendable {
         head: ResponseHead? = nil,
         retryAfter: Duration? = nil
     ) {
+        let (reason, remedy) = (reason.withoutControls, remedy.withoutControls)
         box = Box(
             Content(code: code, url: url, reason: reason, remedy: remedy, head: head, retryAfter: retryAfter)
         )
+    }
+}
+
+extension String {
+    /// The text without characters that a terminal obeys, as what servers and decoders say may have.
+    fileprivate var withoutControls: String {
+        if utf8.allSatisfy({ 32...126 ~= $0 }) { return self }
+        let controls: [Unicode.GeneralCategory] = [.control, .format, .lineSeparator, .paragraphSeparator]
+        let scalars = unicodeScalars.map { controls.contains($0.properties.generalCategory) ? " " : $0 }
+        return String(String.UnicodeScalarView(scalars))
     }
 }
 

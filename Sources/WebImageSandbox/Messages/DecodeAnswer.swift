@@ -171,7 +171,7 @@ extension ImageError: MessageFields {
         try coder.code(&code, among: [.badImageData, .unsupportedFormat, .imageTooLarge, .decoderUnavailable])
         try coder.code(&reason)
         try coder.code(&remedy)
-        if coder.isReading { self = ImageError(code, url: nil, reason: reason.printable, remedy: remedy.printable) }
+        if coder.isReading { self = ImageError(code, url: nil, reason: reason, remedy: remedy) }
         try coder.code(&dependsOnRequest)
         try coder.code(&isOfLaterFrames)
         try coder.code(&unreservedPixelCount)
@@ -183,16 +183,5 @@ extension ImageError: MessageFields {
         (error.dependsOnRequest, error.isOfLaterFrames) = (dependsOnRequest, isOfLaterFrames)
         error.unreservedPixelCount = unreservedPixelCount
         return error
-    }
-}
-
-extension String {
-    /// The text without characters that move the cursor of a terminal or the lines of a log.
-    fileprivate var printable: String {
-        let scalars = unicodeScalars.filter {
-            !$0.properties.isDefaultIgnorableCodePoint
-                && ![.control, .lineSeparator, .paragraphSeparator].contains($0.properties.generalCategory)
-        }
-        return String(String.UnicodeScalarView(scalars))
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 import WebImageCore
@@ -26,6 +27,55 @@ struct ResponseTests {
         )
         let tolerant = ImageDownloader { $0.acceptedStatusCodes = [404] }
         #expect(try Download(tolerant, server.url("/404")).end().data.isEmpty == false)
+    }
+
+    @Test("A server that says how long it wants no requests gets none, for any of its URLs")
+    func pause() async throws {
+        let isBusy = Mutex(true)
+        let server = try LocalImageServer { request in
+            guard isBusy.withLock({ $0 }) else { return .ok(Data(count: 3), contentType: "image/png") }
+            var response = ServerResponse.status(request.path == "/long" ? 503 : 429)
+            response.headers.append(("Retry-After", request.path == "/long" ? "120" : "1"))
+            return response
+        }
+        let other = try #require(URL(string: "http://localhost:\(server.port)/short"))
+        let downloader = ImageDownloader()
+        for path in ["/long", "/long", "/b"] {
+            let error = Download(downloader, server.url(path)).failure()
+            #expect(error?.httpStatus == 503 && error?.isTransient == true)
+            #expect(error?.retryAfter.map { $0 > .seconds(60) && $0 <= .seconds(120) } == true)
+        }
+        #expect(server.requests.count == 1)
+        // Another server is asked, and again after its time.
+        #expect(Download(downloader, other).failure()?.httpStatus == 429)
+        isBusy.withLock { $0 = false }
+        #expect(Download(downloader, other).failure()?.httpStatus == 429)
+        #expect(EventLog<Int>.poll { (try? Download(downloader, other).end().data.count) == 3 })
+        #expect(server.requests.map(\.path) == ["/long", "/short", "/short"])
+    }
+
+    @Test("The date that systems give all files says nothing of a version")
+    func dateOfAllFiles() throws {
+        let server = try LocalImageServer { _ in
+            let date = "Thu, 01 Jan 1970 00:00:01 GMT"
+            return ServerResponse(status: 200, headers: [("Last-Modified", date)], body: Data(count: 3))
+        }
+        let metadata = try Download(ImageDownloader(), server.url("/a")).end().metadata
+        #expect(metadata.validators == nil && metadata.lastModifiedDate == Date(timeIntervalSince1970: 1))
+    }
+
+    @Test("Characters of a server that control a terminal do not get into errors")
+    func controls() throws {
+        let text = "\u{1B}]0;owned\u{07}\u{9B}2J\u{85}\u{2028}"
+        let server = try LocalImageServer { _ in
+            ServerResponse(status: 200, headers: [("Content-Type", "a\(text)"), ("Content-Encoding", "br, \(text)")])
+        }
+        for types in [nil, ["image/*"]] as [Set<String>?] {
+            let error = Download(ImageDownloader { $0.acceptedContentTypes = types }, server.url("/a")).failure()
+            #expect(error?.code == (types == nil ? .badResponse : .badContentType))
+            let scalars = try #require(error).description.unicodeScalars
+            #expect(!scalars.contains { [.control, .lineSeparator].contains($0.properties.generalCategory) })
+        }
     }
 
     @Test("A 304 or 206 response to a plain request is an error", arguments: [304, 206])

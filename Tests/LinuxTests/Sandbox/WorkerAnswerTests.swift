@@ -202,7 +202,7 @@ struct WorkerAnswerTests {
         let (answer, _) = try #require(read(failure("\u{1B}[2Jred\nalert")))
         guard case .failure(let read) = answer else { return #expect(Bool(false)) }
         #expect(read.code == .badImageData)
-        #expect(read.reason == "[2Jredalert")
+        #expect(read.reason == " [2Jred alert")
         let long = String(repeating: "x", count: 5000)
         guard case .failure(let short)? = self.read(failure(long))?.0 else { return #expect(Bool(false)) }
         #expect(short.reason.count == MessageCoder.longestText)

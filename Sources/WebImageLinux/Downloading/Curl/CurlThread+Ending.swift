@@ -6,6 +6,9 @@ import WebImageCore
 
 // Ending transfers.
 extension CurlThread {
+    /// The longest time for which a server is not asked because it says so.
+    private static let longestPause = Duration.seconds(3600)
+
     /// Concludes the exchanges that libcurl has ended.
     /// - Returns: Whether there were any.
     func concludeExchanges() -> Bool {
@@ -24,6 +27,7 @@ extension CurlThread {
                 continue
             }
             let outcome = transfer.conclude(message.pointee.data.result)
+            if case .finished(.failure(let error)) = outcome { notePause(error, transfer.exchange.request.url) }
             switch outcome {
             case .finished: break
             case .nextExchange: handle.map(release)
@@ -88,6 +92,27 @@ extension CurlThread {
             for other in active.values where other.waits(forPort: port) { repeatExchange(of: other) }
         }
         return !slow.isEmpty
+    }
+
+    private func notePause(_ error: ImageError, _ url: URL) {
+        guard error.isTransient, let pause = error.retryAfter, pause > .zero, let head = error.head else { return }
+        pauses = pauses.filter { $0.value.end > .now }
+        pauses[url.origin] = (.now + min(pause, Self.longestPause), head)
+    }
+
+    /// The error of a transfer to a server that is not to be asked for a while.
+    func pauseError(of transfer: CurlTransfer) -> ImageError? {
+        guard !pauses.isEmpty, let pause = pauses[transfer.exchange.request.url.origin], pause.end > .now else {
+            return nil
+        }
+        return ImageError(
+            .badStatus,
+            url: transfer.url,
+            reason: "The server has answered with status \(pause.head.status) and wants to be asked later",
+            remedy: "Load the image again after the time in retryAfter.",
+            head: pause.head,
+            retryAfter: pause.end - .now
+        )
     }
 
     /// Nobody can start the transfers of a suspended downloader that is gone.

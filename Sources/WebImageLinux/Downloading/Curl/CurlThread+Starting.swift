@@ -108,6 +108,7 @@ extension CurlThread {
     }
 
     func launch(_ transfer: CurlTransfer) {
+        if let error = pauseError(of: transfer) { return finish(transfer, .failure(error)) }
         guard let handle = spareHandles.popLast() ?? CurlHandle() else {
             finish(transfer, .failure(transfer.error(.connectionFailed, "libcurl is out of memory")))
             return

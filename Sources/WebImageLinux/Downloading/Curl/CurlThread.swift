@@ -35,6 +35,8 @@ final class CurlThread {
     static let idleAge = 118
     /// Whether the next transfer waits until bodies have been decoded.
     var isWaitingForRoom = false
+    /// The servers that have said how long they are not to be asked (Retry-After), by origin.
+    var pauses: [String: (end: ContinuousClock.Instant, head: ResponseHead)] = [:]
     var serial = Serial()
     /// Whether the downloader is gone: the thread ends after the transfers that are left.
     private var isStopping = false
