@@ -265,28 +265,31 @@ pid_t gwi_zygote_start(const char *path, int32_t kind, int *descriptor) {
     return child;
 }
 
-// Returns whether the zygote has answered; otherwise it has ended or hangs.
+// Returns whether the zygote has answered; otherwise errno is EPIPE, or ETIMEDOUT when it hangs.
 static bool ask(int zygote, request request, const int *descriptors, size_t count, int32_t *answer) {
     gwi_bytes part = { &request, sizeof request };
     struct pollfd socket = { .fd = zygote, .events = POLLIN };
-    int none = -1, ready;
-    if (gwi_message_send(zygote, &part, 1, descriptors, count, false) != sizeof request) return false;
-    // It may still be loading, on a machine that swaps.
-    do ready = poll(&socket, 1, 15000);
-    while (ready < 0 && errno == EINTR);
-    return ready > 0 && gwi_message_receive(zygote, answer, sizeof *answer, &none, 1) == sizeof *answer;
+    int none = -1, ready = -1;
+    if (gwi_message_send(zygote, &part, 1, descriptors, count, false) == sizeof request) {
+        // It may still be loading, on a machine that swaps.
+        do ready = poll(&socket, 1, 15000);
+        while (ready < 0 && errno == EINTR);
+    }
+    if (ready > 0 && gwi_message_receive(zygote, answer, sizeof *answer, &none, 1) == sizeof *answer) return true;
+    errno = ready == 0 ? ETIMEDOUT : EPIPE;
+    return false;
 }
 
 pid_t gwi_zygote_make_worker(int zygote, int memory, int *descriptor) {
     int sockets[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) return -1;
     int descriptors[2] = { sockets[1], memory };
-    int32_t worker = -EPIPE;
-    bool is_answered = ask(zygote, (request){ .kind = start_worker }, descriptors, 2, &worker);
+    int32_t worker;
+    if (!ask(zygote, (request){ .kind = start_worker }, descriptors, 2, &worker)) worker = -errno;
     close(sockets[1]);
-    if (!is_answered || worker <= 0) {
+    if (worker <= 0) {
         close(sockets[0]);
-        errno = is_answered ? -worker : EPIPE;
+        errno = -worker;
         return -1;
     }
     *descriptor = sockets[0];

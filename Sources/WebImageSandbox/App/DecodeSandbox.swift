@@ -109,16 +109,19 @@ package final class DecodeSandbox: Sendable {
 
     /// Performs a command that needs no particular worker. It is repeated when the worker did not start, or somebody else has ended it,
     /// and once in a fresh worker when it fails in one that has seen other files: these may have brought that about.
-    /// - Parameter inAnimations: Whether it is about a frame of an animation.
+    /// - Parameters:
+    ///   - inAnimations: Whether it is about a frame of an animation.
+    ///   - inFreshWorker: Whether the file may have ended a worker that had seen others.
     func perform(
         _ command: DecodeCommand,
         _ data: Data?,
         by kind: WorkerKind,
         inAnimations: Bool = false,
+        inFreshWorker: Bool = false,
         isCancelled: () -> Bool = { false }
     ) throws(ImageError) -> (answer: DecodeAnswer, payload: DecodeWorker.Payload?, place: Place) {
         let pool = inAnimations ? animations : pool(kind)
-        var (attempt, needsFresh) = (1, false)
+        var (attempt, needsFresh) = (1, inFreshWorker)
         while true {
             let worker: DecodeWorker
             switch pool.take(needsFresh: needsFresh, isCancelled: isCancelled) {
@@ -143,15 +146,18 @@ package final class DecodeSandbox: Sendable {
                 )
                 return (answer, payload, Place(worker: worker, pool: pool))
             } catch {
+                if case .notSent = error, command.handle != 0 { worker.forget(command.handle) }
                 switch error {
                 // The pool soon gives none.
                 case .notStarted where worker.fence == nil: continue
                 case .notStarted, .ended(SIGKILL):
                     guard attempt < Self.mostAttempts else { throw lost(command.options) }
-                    attempt += 1
+                    // One that has files of others may end in a way that looks like this.
+                    (attempt, needsFresh) = (attempt + 1, needsFresh || attempt > 2)
                 case .timedOut(hadTime: false) where !needsFresh: needsFresh = true
                 case .ended, .malformed, .timedOut, .doubtful:
                     guard worker.fileCount > 1 else { throw self.error(for: error, command.options) }
+                    guard !needsFresh else { throw lost(command.options) }
                     needsFresh = true
                 default: throw self.error(for: error, command.options)
                 }
@@ -197,9 +203,12 @@ package final class DecodeSandbox: Sendable {
             pool.giveBack(worker, isAlive: true)
             return answer
         } catch {
-            var isAlive = false
-            if case .notSent = error { isAlive = true }
-            pool.giveBack(worker, isAlive: isAlive)
+            switch error {
+            case .notSent: pool.giveBack(worker, isAlive: true)
+            // Files that are arriving in it may be whole.
+            case .doubtful: pool.giveBack(worker, isAlive: worker.keepsFiles)
+            default: pool.giveBack(worker, isAlive: false)
+            }
             throw error
         }
     }

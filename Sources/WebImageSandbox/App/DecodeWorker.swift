@@ -187,7 +187,7 @@ final class DecodeWorker: @unchecked Sendable {
         within limit: Duration,
         isCancelled: () -> Bool
     ) throws(Failure) {
-        // Neither counts while the machine sleeps.
+        // The sleep of the machine does not count.
         let start = SuspendingClock.now
         var usedBefore: Duration?
         while true {

@@ -29,8 +29,7 @@ public struct SandboxStatus: Sendable, Hashable {
     public let isSandboxed: Bool
     /// The protections that all kinds of workers have, of which the kernel may offer fewer than there are.
     public let protections: Set<Protection>
-    /// Why images are not decoded in workers; `nil` when they are. Where workers of one kind start and those of another don't, the images of
-    /// the latter are not decoded.
+    /// Why some or all images are not decoded in workers; `nil` when all are.
     public let reason: String?
 
     init(_ fence: DecodeAnswer.Fence, reason: String? = nil) {

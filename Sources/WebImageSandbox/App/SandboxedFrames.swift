@@ -105,7 +105,8 @@ final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
             command(handle, index),
             file.data,
             by: .codecs,
-            inAnimations: true
+            inAnimations: true,
+            inFreshWorker: restartCount > 0
         )
         kept = Kept(handle: handle, place: place, byteCount: file.data.count)
         return (answer, payload)

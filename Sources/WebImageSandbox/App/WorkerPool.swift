@@ -10,7 +10,7 @@ final class WorkerPool: Sendable {
     /// What a thread may do that wants a worker.
     private enum Turn {
         case take(DecodeWorker)
-        /// It ends another worker first, for whose place it has a use.
+        /// It takes the place of another worker, which it ends first.
         case start(ending: DecodeWorker?)
         case wait
         /// The worker that it wants has ended, or none can be started.
@@ -80,7 +80,9 @@ final class WorkerPool: Sendable {
         ///   - isFirst: Whether no other thread has waited longer for the worker.
         ///   - isShort: Whether the system has started no further worker for this thread, so that those that run will do.
         mutating func turn(_ waiter: Waiter, isFirst: Bool, isShort: Bool, limit: Int) -> Turn {
-            if isFirst, let index = idle.lastIndex(where: { waiter.takes($0.worker) }) {
+            // Where no other worker starts, one that has seen files is better than none.
+            let takesAny = waiter.needsFresh && (isShort || !mayStart)
+            if isFirst, let index = idle.lastIndex(where: { takesAny || waiter.takes($0.worker) }) {
                 let worker = idle.remove(at: index).worker
                 busy[worker.number] = worker
                 return .take(worker)
@@ -184,7 +186,7 @@ final class WorkerPool: Sendable {
         state.withLock { state in
             let place = state.waiters.firstIndex { $0 === waiter }
             let isFirst = !state.waiters[..<(place ?? state.waiters.endIndex)]
-                .contains { $0.number == nil || $0.number == waiter.number }
+                .contains { $0.number == waiter.number || $0.number == nil && !$0.needsFresh }
             let turn = state.turn(waiter, isFirst: isFirst, isShort: isShort, limit: limit)
             if case .wait = turn {
                 if place == nil { state.waiters.append(waiter) }

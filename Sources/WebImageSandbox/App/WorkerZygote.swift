@@ -99,7 +99,9 @@ final class WorkerZygote: Sendable {
                 )
             }
             if Self.isShortage(errno) { return .busy }
+            let hangs = errno == ETIMEDOUT
             signal = Self.end(&state)
+            if hangs { signal = 0 }
         }
         return signal == SIGKILL ? .killed : .failed(program: program)
     }

@@ -80,7 +80,7 @@ struct SandboxTests {
         arguments: [.crashLater, .loopLater, .lieLater, .refuseLater] as [HostileDecoder.Attempt]
     )
     func grudges(_ attempt: HostileDecoder.Attempt) throws {
-        let sandbox = DecodeSandbox(paths: [WorkerProgram.own], limit: 1, timeLimit: .milliseconds(200))
+        let sandbox = DecodeSandbox(paths: [WorkerProgram.own], limit: 1, timeLimit: .seconds(1))
         let coders = CoderRegistry.builtIn(
             adding: [],
             other: HostileDecoder(),

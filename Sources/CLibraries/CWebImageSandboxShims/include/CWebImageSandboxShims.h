@@ -18,7 +18,7 @@ bool gwi_worker_is_in_program(void);
 // Starts the process of which workers are made. Returns it, or -1 and errno, and the socket.
 // kind: A digit that the workers get.
 pid_t gwi_zygote_start(const char *path, int32_t kind, int *descriptor);
-// Makes a worker. Returns its process, or -1 and errno, which is EPIPE when the zygote has ended or hangs, and its socket.
+// Makes a worker. Returns its process, or -1 and errno, which is EPIPE when the zygote has ended and ETIMEDOUT when it hangs, and its socket.
 // memory: The descriptor of gwi_worker_memory.
 pid_t gwi_zygote_make_worker(int zygote, int memory, int *descriptor);
 // Ends a worker, or waits for one that has closed its socket. Returns the signal by which others have ended it, 0, or -1 when the
