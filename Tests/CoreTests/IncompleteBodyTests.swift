@@ -20,18 +20,21 @@ struct IncompleteBodyTests {
         arguments: [
             (200, Self.image.prefix(60), true), (200, Data(), false), (204, Data(), false),
             (202, Data("{\"state\": \"pending\"}".utf8), false),
-        ]
+        ],
+        [ImageRequest.Loading.complete, .progressive]
     )
-    func incomplete(status: Int, data: Data, isOpen: Bool) async throws {
+    func incomplete(response: (status: Int, data: Data, isOpen: Bool), loading: ImageRequest.Loading) async throws {
         var policy = RetryPolicy()
         policy.maximumCount = 1
         let fixture = ManagerFixture(holdsResponses: true, retryPolicy: policy)
         let url = fixture.url("a")
-        answer(fixture, url, status, data, isOpen: isOpen)
+        answer(fixture, url, response.status, response.data, isOpen: response.isOpen)
         // Given two sizes of the image, which share the attempts
         func load() {
             for size in [DecodeSize.original, .contain(PixelSize(width: 3, height: 2))] {
-                fixture.load("a", size: size)
+                fixture.load(ImageRequest(url: url, loading: loading, decodeSize: size), partial: { _ in }) {
+                    fixture.outcomes.add(ManagerFixture.Outcome($0))
+                }
             }
         }
         func finish(_ count: Int) {

@@ -51,8 +51,9 @@ extension JobGraph {
         return startFetch(fetch) + updatePriority(of: fetch)
     }
 
-    /// Fetches bytes that turned out to be incomplete again, as after an attempt that failed.
+    /// Fetches bytes once more that turned out to be incomplete, as after an attempt that failed.
     mutating func fetchAgain(_ id: Job.ID, after data: FetchedData, _ error: ImageError) -> [Effect] {
+        endPreview(of: id)
         let effects = discardRendition(id)
         guard let fetch = jobs[id]?.fetch, case .lookUpOriginal? = effects.first else { return effects }
         updateFetch(fetch) { fetch in
