@@ -49,7 +49,6 @@ struct ResponseTests {
         // Another server is asked, and again after its time.
         #expect(Download(downloader, other).failure()?.httpStatus == 429)
         isBusy.withLock { $0 = false }
-        #expect(Download(downloader, other).failure()?.httpStatus == 429)
         #expect(EventLog<Int>.poll { (try? Download(downloader, other).end().data.count) == 3 })
         #expect(server.requests.map(\.path) == ["/long", "/short", "/short"])
     }

@@ -7,7 +7,7 @@ import WebImageCore
 // Ending transfers.
 extension CurlThread {
     /// The longest time for which a server is not asked because it says so.
-    private static let longestPause = Duration.seconds(3600)
+    private static let longestPause = Duration.seconds(300)
 
     /// Concludes the exchanges that libcurl has ended.
     /// - Returns: Whether there were any.
@@ -65,7 +65,7 @@ extension CurlThread {
         return end(ended)
     }
 
-    /// Gives transfers connections of their own that wait for one which an earlier transfer has not got in a while.
+    /// Opens a connection for each transfer that has waited too long to share one.
     private func separate(now: ContinuousClock.Instant) {
         for transfer in active.values where transfer.needsOwnConnection(now: now) {
             let start = transfer.exchange.launchedAt
@@ -76,7 +76,7 @@ extension CurlThread {
         }
     }
 
-    /// Repeats the exchange of a transfer on a connection of its own.
+    /// Repeats the exchange of a transfer on a new connection.
     private func repeatExchange(of transfer: CurlTransfer, connectStart: ContinuousClock.Instant? = nil) {
         transfer.takeHandle().map(release)
         transfer.repeatExchange()
@@ -95,9 +95,9 @@ extension CurlThread {
     }
 
     private func notePause(_ error: ImageError, _ url: URL) {
-        guard error.isTransient, let pause = error.retryAfter, pause > .zero, let head = error.head else { return }
+        guard error.isTransient, let pause = error.retryAfter, let status = error.httpStatus else { return }
         pauses = pauses.filter { $0.value.end > .now }
-        pauses[url.origin] = (.now + min(pause, Self.longestPause), head)
+        pauses[url.origin] = (.now + min(pause, Self.longestPause), status)
     }
 
     /// The error of a transfer to a server that is not to be asked for a while.
@@ -108,9 +108,9 @@ extension CurlThread {
         return ImageError(
             .badStatus,
             url: transfer.url,
-            reason: "The server has answered with status \(pause.head.status) and wants to be asked later",
+            reason: "The server has answered with status \(pause.status) and wants to be asked later",
             remedy: "Load the image again after the time in retryAfter.",
-            head: pause.head,
+            head: ResponseHead(url: transfer.exchange.request.url, status: pause.status),
             retryAfter: pause.end - .now
         )
     }

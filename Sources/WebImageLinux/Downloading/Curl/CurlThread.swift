@@ -36,7 +36,7 @@ final class CurlThread {
     /// Whether the next transfer waits until bodies have been decoded.
     var isWaitingForRoom = false
     /// The servers that have said how long they are not to be asked (Retry-After), by origin.
-    var pauses: [String: (end: ContinuousClock.Instant, head: ResponseHead)] = [:]
+    var pauses: [String: (end: ContinuousClock.Instant, status: Int)] = [:]
     var serial = Serial()
     /// Whether the downloader is gone: the thread ends after the transfers that are left.
     private var isStopping = false
@@ -177,7 +177,7 @@ extension CurlThread {
         case .trimParts(let share):
             resumableBodies.trim(to: Int(bounded: Double(configuration.resumableByteCount) * share))
         case .noteNetworkChange:
-            networkChange = .now
+            (networkChange, pauses) = (.now, [:])
         case .configure:
             configure()
         case .stop:
