@@ -219,7 +219,8 @@ extension CurlTransfer {
 
     /// The error of a body that none of the loads can use, whatever follows its first bytes; it may be a stream without an end.
     private var refusalOfBody: ImageError? {
-        guard decryptor == nil else { return nil }
+        // A status 202 says that the image comes later.
+        guard decryptor == nil, exchange.head?.status != 202 else { return nil }
         let head = exchange.body.data.prefix(ImageFormat.longestSniffLength)
         let refusals = operations.map { $0.request.refusal?(Data(head)) }
         return refusals.contains { $0 == nil } ? nil : refusals.first ?? nil
