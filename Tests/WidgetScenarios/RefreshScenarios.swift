@@ -122,7 +122,7 @@ extension Scenario {
         Scenario(
             "An image that failed for a reason that may pass is loaded when its widget is mapped again, and after a rest"
         ) {
-            for isMappedAgain in [true, false] {
+            for (isMappedAgain, isCancelled) in [(true, false), (false, false), (true, true)] {
                 let stage = try Stage()
                 let picture = stage.addImage()
                 stage.present()
@@ -133,11 +133,20 @@ extension Scenario {
                 stage.waitForResults(1)
                 expectEqual(stage.results[0].errorCode, .connectionFailed)
                 let server = try LocalImageServer(port: port, handler: Stage.answer)
+                if isCancelled { picture.cancelCurrentImageLoad() }
                 if isMappedAgain {
                     gtk_widget_set_visible(picture.widget, 0)
                     gtk_widget_set_visible(picture.widget, 1)
                 }
-                expect(MainLoopPump.run(until: { picture.currentImage?.color == 0x336699 }))
+                if isCancelled {
+                    // Another one is loaded from the server meanwhile.
+                    let other = stage.addImage()
+                    other.setImage(with: server.url("/996633/64x48.png"), manager: stage.manager)
+                    expect(MainLoopPump.run(until: { other.currentImage?.color == 0x996633 }))
+                    expect(picture.currentImage == nil)
+                } else {
+                    expect(MainLoopPump.run(until: { picture.currentImage?.color == 0x336699 }))
+                }
                 expectEqual(stage.results.count, 1)
                 expectEqual(server.requests.count, 1)
             }

@@ -22,9 +22,10 @@ extension ImageSlot {
         case .detached:
             // The completions have received their cancellation.
             restart(load)
-        case .failed(let error) where error.isTransient:
-            restart(load)
-        case .waitingForLayout, .shown, .failed:
+        case .shown, .failed:
+            // It has failed for a reason that may have passed.
+            if load.networkObservation != nil { restart(load) }
+        case .waitingForLayout:
             break
         }
     }

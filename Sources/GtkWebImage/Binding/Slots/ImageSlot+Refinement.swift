@@ -39,11 +39,12 @@ extension ImageSlot {
             switch result {
             case .success(let response):
                 current?.refinement = .idle
-                laterRetry.cancel()
+                if current?.isFallbackShown != true { laterRetry.cancel() }
                 showRefined(response.image)
             case .failure(let error):
                 current?.refinement = error.isCancelled ? .idle : .failed(isTransient: error.isTransient)
-                if error.isTransient { refineLater() }
+                // After a fallback, the image itself is loaded later.
+                if error.isTransient, current?.isFallbackShown != true { refineLater() }
             }
         }
         let refining = load.request.manager.makeTask(

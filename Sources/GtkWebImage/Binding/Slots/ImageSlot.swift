@@ -100,6 +100,8 @@ final class ImageSlot {
 
     func cancel() {
         guard let task = current?.task else { return }
+        laterRetry.cancel()
+        current?.networkObservation = nil
         task.cancel()
         // A load that has left its window with the widget would begin anew with it.
         guard current?.task === task, case .detached = current?.state else { return }
@@ -459,7 +461,7 @@ final class ImageSlot {
             // Whoever observes the progress may have set another image.
             if current?.task === task {
                 if !error.isCancelled { showFailure() }
-                if error.isTransient { restartLater(after: error) }
+                if error.isTransient { restartLater(after: error) } else { laterRetry.cancel() }
             }
             task.complete(result)
         }
