@@ -44,8 +44,8 @@ struct DiskCaches: Sendable {
         DiskCache(directory: "\(directory)/\(section.directoryName)", limits: limits, hashes: .standard)
     }
 
-    /// Makes the directory, tags it as a cache, and removes the directories of earlier layouts and links in the places of its own. It may
-    /// block.
+    /// Makes the directory, tags it as a cache, and removes the directories of earlier layouts, and links where those of this one
+    /// belong. It may block.
     func prepare() {
         do {
             try FileManager.default.createDirectory(
@@ -77,7 +77,7 @@ extension DiskCaches {
         guard let names = try? manager.contentsOfDirectory(atPath: directory) else { return false }
         return names.allSatisfy { name in
             let files = try? manager.contentsOfDirectory(atPath: "\(directory)/\(name)")
-            return files?.allSatisfy { DiskCacheLayout.isEntry("\(name)/\($0)") } == true
+            return name.utf8.count == 2 && files?.allSatisfy { DiskCacheLayout.isEntry("\(name)/\($0)") } == true
         }
     }
 }

@@ -34,7 +34,7 @@ extension DiskCache {
     func trim(toFraction fraction: Double? = nil) {
         let now = now()
         limits.measure()
-        // Whoever has put other files there wants to keep them.
+        // Other files belong to the user.
         var stored = files.files(below: directory).filter { DiskCacheLayout.isEntry($0.path) }
         var size = stored.reduce(0) { $0 + $1.size }
         func remove(_ file: StoredFile) {

@@ -111,7 +111,9 @@ package final class DiskCache: DataCaching {
 
     package var usage: CacheUsage {
         limits.measure()
-        let stored = files.files(below: directory).filter { !$0.path.hasSuffix(DiskCacheLayout.temporarySuffix) }
+        let stored = files.files(below: directory).filter {
+            DiskCacheLayout.isEntry($0.path) && !$0.path.hasSuffix(DiskCacheLayout.temporarySuffix)
+        }
         return CacheUsage(
             count: stored.count,
             byteCount: stored.reduce(0) { $0 + $1.size },
