@@ -412,6 +412,18 @@ if Context.environment["BENCHMARKS"] != nil {
     ]
 }
 
+// Tests/storm.
+if Context.environment["STORM"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "Storm",
+            dependencies: ["WebImageCore", "WebImageLinux", "WebImageSandbox", "WebImageTesting", "TestSupport"],
+            path: "Tests/Storm",
+            swiftSettings: strict
+        )
+    )
+}
+
 // Tests/fuzz, for there is no libFuzzer to link with otherwise.
 if Context.environment["FUZZING"] != nil {
     package.targets.append(
