@@ -10,7 +10,8 @@ public struct RetryPolicy: Sendable {
     public var maximumDelay = Duration.seconds(30)
     /// The random share of a delay, 0 to 1, which keeps many clients from coming back at the same moment. Default: 0.5.
     public var jitter = 0.5
-    /// How long a load waits for the network when the machine is offline. Default: zero, so that it fails at once.
+    /// How long a load waits for the network when the machine is offline. Default: zero, so that it fails
+    /// after one quick attempt.
     public var offlineWait = Duration.zero
     /// Whether a load is retried after an error. Default: ``ImageError/isTransient``.
     public var shouldRetry: @Sendable (ImageError) -> Bool = { $0.isTransient }

@@ -106,7 +106,7 @@ final class FetchStage: Sendable {
             validators: validators,
             shouldLoad: shouldLoad
         )
-        // The system may take the network for missing that is there, as behind a VPN, which one attempt tells.
+        // The system may be wrong about the network, as behind a VPN. One quick attempt tells.
         if !loader.canReach(request.url, network.status) {
             request.options.connectTimeout = min(request.options.connectTimeout ?? .seconds(3), .seconds(3))
         }
