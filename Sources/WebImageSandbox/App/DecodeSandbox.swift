@@ -27,13 +27,15 @@ package final class DecodeSandbox: Sendable {
     /// Those that decode the frames of animations, which do not wait for large files.
     private let animations: WorkerPool
     private let timeLimit: Duration
+    private let patience: Int
     private let handles = Atomic<UInt64>(0)
 
     /// - Parameters:
     ///   - paths: The programs of the workers, of which the first one that works is used. Default: those that are installed.
     ///   - limit: The most files that are decoded at a time.
-    ///   - timeLimit: The time after which a decoder counts as hanging.
-    package init(paths: [String]? = nil, limit: Int, timeLimit: Duration = .seconds(30)) {
+    ///   - timeLimit: The processor time after which a decoder counts as hanging.
+    ///   - patience: How many times that limit a worker may take that gets no processor, or does nothing.
+    package init(paths: [String]? = nil, limit: Int, timeLimit: Duration = .seconds(30), patience: Int = 4) {
         let paths = paths ?? WorkerProgram.paths()
         zygotes = WorkerKind.allCases.map { WorkerZygote(paths: paths, $0) }
         // The queue for slow decoders has few threads.
@@ -41,7 +43,7 @@ package final class DecodeSandbox: Sendable {
             WorkerPool(zygote, kind, limit: kind == .drawings ? min(limit, 2) : limit)
         }
         animations = WorkerPool(zygotes[Int(WorkerKind.codecs.rawValue)], .codecs, limit: min(limit, 2))
-        self.timeLimit = timeLimit
+        (self.timeLimit, self.patience) = (timeLimit, patience)
     }
 
     /// What is known of all kinds of workers.
@@ -194,7 +196,8 @@ package final class DecodeSandbox: Sendable {
         until isCancelled: () -> Bool
     ) throws(DecodeWorker.Failure) -> (DecodeAnswer, DecodeWorker.Payload?) {
         do throws(DecodeWorker.Failure) {
-            let answer = try worker.perform(command, data, limit: timeLimit, isCancelled: isCancelled)
+            let limits = (timeLimit, timeLimit * patience)
+            let answer = try worker.perform(command, data, within: limits, isCancelled: isCancelled)
             if case .failure(let error) = answer.0, error.isPermanent, error.unreservedPixelCount == nil,
                 command.handle == 0, worker.fileCount > 1
             {

@@ -107,7 +107,7 @@ final class DecodeWorker: @unchecked Sendable {
     func waitUntilReady() throws(Failure) {
         guard fence == nil else { return }
         do throws(Failure) {
-            try wait(for: POLLIN, within: Self.longestStart) { false }
+            try wait(for: POLLIN, within: (Self.longestStart, Self.longestStart * 4)) { false }
             guard case (.ready(let fence), nil) = try receive(.none) else { throw .malformed }
             if let missing = kind.missing(in: fence) {
                 obstacle = missing
@@ -127,12 +127,12 @@ final class DecodeWorker: @unchecked Sendable {
     /// Sends a command and waits for the answer.
     /// - Parameters:
     ///   - data: The file, or the part of it, that goes with the command.
-    ///   - limit: The processor time after which the worker counts as hanging. Without a processor it gets a multiple.
+    ///   - limits: The processor time after which the worker counts as hanging, and the time in which it has to get that.
     ///   - isCancelled: Called several times a second.
     func perform(
         _ command: DecodeCommand,
         _ data: Data? = nil,
-        limit: Duration,
+        within limits: (processor: Duration, total: Duration),
         isCancelled: () -> Bool
     ) throws(Failure) -> (DecodeAnswer, Payload?) {
         try waitUntilReady()
@@ -150,12 +150,12 @@ final class DecodeWorker: @unchecked Sendable {
             if isSent { break }
             switch errno {
             // It has not read yet which files to forget, or it reads nothing any more.
-            case EAGAIN: try wait(for: POLLOUT, within: limit, isCancelled: isCancelled)
+            case EAGAIN: try wait(for: POLLOUT, within: limits, isCancelled: isCancelled)
             case EPIPE, ECONNRESET: throw .notStarted
             default: throw .notSent(errno)
             }
         }
-        try wait(for: POLLIN, within: limit, isCancelled: isCancelled)
+        try wait(for: POLLIN, within: limits, isCancelled: isCancelled)
         return try receive(command.limit ?? DecodeAnswer.Limit(command.options))
     }
 
@@ -184,7 +184,7 @@ final class DecodeWorker: @unchecked Sendable {
 
     private func wait(
         for event: Int32,
-        within limit: Duration,
+        within limits: (processor: Duration, total: Duration),
         isCancelled: () -> Bool
     ) throws(Failure) {
         // The sleep of the machine does not count.
@@ -196,8 +196,8 @@ final class DecodeWorker: @unchecked Sendable {
             if count > 0 { return }
             if count < 0, errno != EINTR { throw .malformed }
             let used = processorTime
-            if let used, let usedBefore, used - usedBefore >= limit { throw .timedOut(hadTime: true) }
-            if SuspendingClock.now - start >= limit * Self.patience { throw .timedOut(hadTime: false) }
+            if let used, let usedBefore, used - usedBefore >= limits.processor { throw .timedOut(hadTime: true) }
+            if SuspendingClock.now - start >= limits.total { throw .timedOut(hadTime: false) }
             if hasTooManyThreads { throw .malformed }
             if isCancelled() { throw .cancelled }
             usedBefore = usedBefore ?? used
@@ -228,8 +228,6 @@ final class DecodeWorker: @unchecked Sendable {
 
     /// The processor time after which a start counts as failed.
     private static let longestStart = Duration.seconds(5)
-    /// How many times its limit a worker may take that gets no processor, or does nothing.
-    private static let patience = 4
     /// How many files a worker sees.
     private static let mostFiles = 64
     /// The most links of the directory of a worker's threads. The decoders of AVIF start one for each processor.

@@ -17,7 +17,7 @@ struct SandboxTests {
 
     init() throws {
         try #require(DecodeSandbox.shared != nil)
-        sandbox = DecodeSandbox(paths: [WorkerProgram.own], limit: 2, timeLimit: .seconds(2))
+        sandbox = DecodeSandbox(paths: [WorkerProgram.own], limit: 2, timeLimit: .seconds(2), patience: 200)
         coders = .builtIn(adding: [], other: HostileDecoder(), sandbox: (sandbox, isOptional: false))
     }
 
@@ -80,7 +80,7 @@ struct SandboxTests {
         arguments: [.crashLater, .loopLater, .lieLater, .refuseLater] as [HostileDecoder.Attempt]
     )
     func grudges(_ attempt: HostileDecoder.Attempt) throws {
-        let sandbox = DecodeSandbox(paths: [WorkerProgram.own], limit: 1, timeLimit: .seconds(1))
+        let sandbox = DecodeSandbox(paths: [WorkerProgram.own], limit: 1, timeLimit: .seconds(1), patience: 200)
         let coders = CoderRegistry.builtIn(
             adding: [],
             other: HostileDecoder(),

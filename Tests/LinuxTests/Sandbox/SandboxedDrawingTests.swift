@@ -13,7 +13,12 @@ import WebImageTesting
     .enabled(if: DecodeSandbox.shared?.drawsSafely == true, "This kernel has no Landlock")
 )
 struct SandboxedDrawingTests {
-    private static let sandbox = DecodeSandbox(paths: [WorkerProgram.own], limit: 2, timeLimit: .seconds(2))
+    private static let sandbox = DecodeSandbox(
+        paths: [WorkerProgram.own],
+        limit: 2,
+        timeLimit: .seconds(2),
+        patience: 200
+    )
     private static let coders = CoderRegistry.builtIn(
         adding: [],
         sandbox: (sandbox, isOptional: true),
