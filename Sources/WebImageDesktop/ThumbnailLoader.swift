@@ -10,7 +10,7 @@ extension ImageRequest {
     ///     picture.setImage(with: ImageRequest(thumbnailOf: movie, createsMissing: true))
     /// - Parameters:
     ///   - file: A `file:` URL.
-    ///   - size: The size of the thumbnail. Default: 256 pixels.
+    ///   - size: The size of the thumbnail. Default: 256 pixels. It does not apply to an image that is decoded itself.
     ///   - createsMissing: Whether a thumbnail that does not exist is made and stored for all programs: images by this library,
     ///     other files by the installed thumbnailer of their type, which runs for at most 30 seconds, in a sandbox where bubblewrap
     ///     is installed. Default: no; an image is then decoded itself, and another file fails with
@@ -102,10 +102,10 @@ struct ThumbnailLoader: DataLoading {
     }
 
     /// The bytes of a file that the library decodes itself.
-    private func imageFile(_ source: SourceFile) -> Data? {
+    private func imageFile(_ source: SourceFile, except unwanted: ImageFormat = .unknown) -> Data? {
         let limit = ImageDownloader.shared.configuration.maximumByteCount
         guard let head = try? FileStore().readHead(pathBytes: source.path, byteCount: ImageFormat.sniffLength),
-            case let format = ImageFormat(sniffing: head), format != .unknown,
+            case let format = ImageFormat(sniffing: head), ![.unknown, unwanted].contains(format),
             Self.coders.decoder(for: format) != nil
         else { return nil }
         return try? FileStore().read(pathBytes: source.path, maximumByteCount: limit)
@@ -113,7 +113,7 @@ struct ThumbnailLoader: DataLoading {
 
     /// The image in such a file, not larger than the thumbnail.
     private func image(of source: SourceFile) -> WebImage? {
-        guard let data = imageFile(source), ImageFormat(sniffing: data) != .svg else { return nil }
+        guard let data = imageFile(source, except: .svg) else { return nil }
         var options = DecodeOptions()
         options.size = .contain(PixelSize(width: size.rawValue, height: size.rawValue))
         options.isFirstFrameOnly = true

@@ -82,13 +82,13 @@ struct ManyAnimationsTests {
         #expect(budget.used <= budget.limit)
     }
 
-    @Test("Frames that hidden animations keep make room for those of visible ones")
-    func hidden() async throws {
-        // Given animations that have filled the budget and are hidden
+    @Test("Frames that hidden or paused animations keep make room for those of others", arguments: [false, true])
+    func hidden(isPaused: Bool) async throws {
+        // Given animations that have filled the budget and are hidden, or paused
         let budget = AnimationBudget(limit: 2 * (Self.frameCount - 3) * Self.byteCount)
         let hidden = try (0..<2).map { _ in try player(budget) }
         _ = await play(hidden, frames: Self.frameCount)
-        for player in hidden { player.setVisible(false) }
+        for player in hidden { if isPaused { player.pause() } else { player.setVisible(false) } }
         await settle()
         #expect(budget.used == budget.limit)
         // When another one plays
@@ -96,7 +96,7 @@ struct ManyAnimationsTests {
         let seen = await play([visible], frames: Self.frameCount)
         // Then it shows every frame, and the others go on from theirs.
         #expect(seen == [(1...Self.frameCount).map { $0 % Self.frameCount }])
-        for player in hidden { player.setVisible(true) }
+        for player in hidden { if isPaused { player.play() } else { player.setVisible(true) } }
         let frames = await play(hidden, frames: 3)
         #expect(frames == [[1, 2, 3], [1, 2, 3]])
     }

@@ -52,6 +52,31 @@ extension Scenario {
             expectEqual(stage.results[3].source, .revalidated)
             expectEqual(stage.server.requests.count, 3)
         },
+        Scenario("A reload that fails leaves the image on display, also while it is tried again") {
+            let isBusy = Mutex(false)
+            let stage = try Stage { isBusy.withLock { $0 } ? .status(503) : Stage.answer($0) }
+            let picture = stage.addImage()
+            stage.present()
+            var request = ImageRequest(url: stage.url(0x336699))
+            picture.setImage(with: request, manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            isBusy.withLock { $0 = true }
+            request.cachePolicy = .reload
+            for count in 2...3 {
+                picture.setImage(with: request, manager: stage.manager, completion: stage.completion)
+                expectEqual(picture.currentImage?.color, 0x336699)
+                stage.waitForResults(count)
+                expectEqual(stage.results[count - 1].errorCode, .badStatus)
+            }
+            gtk_widget_set_visible(picture.widget, 0)
+            gtk_widget_set_visible(picture.widget, 1)
+            var colors: Set<UInt32?> = []
+            let isAsked = MainLoopPump.run {
+                colors.insert(picture.currentImage?.color)
+                return stage.server.requests.count == 4
+            }
+            expect(isAsked && colors == [0x336699])
+        },
         Scenario("A reload of the image on display keeps it until the new one arrives") {
             let isFirst = Mutex(true)
             let gate = ServerGate()

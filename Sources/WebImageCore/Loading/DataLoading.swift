@@ -87,6 +87,8 @@ public struct LoaderRequest: Sendable {
     package var refusal: (@Sendable (_ head: Data) -> ImageError?)?
     /// The age of the load (``Serial/nextAge()``). Of transfers of one priority, the oldest goes first.
     package var age = Serial.nextAge()
+    /// Whether there may be no network, so that connecting takes three seconds at most.
+    package var isQuickAttempt = false
     /// The memory for bytes that are not decoded yet, for which transfers wait in their order. Default: no limit.
     package var budget: MemoryBudget?
 

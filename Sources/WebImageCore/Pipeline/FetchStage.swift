@@ -107,9 +107,7 @@ final class FetchStage: Sendable {
             shouldLoad: shouldLoad
         )
         // The system may be wrong about the network, as behind a VPN. One quick attempt tells.
-        if !loader.canReach(request.url, network.status) {
-            request.options.connectTimeout = min(request.options.connectTimeout ?? .seconds(3), .seconds(3))
-        }
+        request.isQuickAttempt = !loader.canReach(request.url, network.status)
         request.age = id.number
         request.maximumByteCount = maximumByteCount
         request.budget = budget

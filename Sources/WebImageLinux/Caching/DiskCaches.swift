@@ -44,8 +44,8 @@ struct DiskCaches: Sendable {
         DiskCache(directory: "\(directory)/\(section.directoryName)", limits: limits, hashes: .standard)
     }
 
-    /// Makes the directory, tags it as a cache, and removes the directories of earlier layouts, and links where those of this one
-    /// belong. It may block.
+    /// Makes the directory, tags it as a cache, and removes sections of earlier layouts, and symbolic links in the place of sections. It
+    /// may block.
     func prepare() {
         do {
             try FileManager.default.createDirectory(

@@ -77,7 +77,8 @@ final class ProxyResolver: Sendable {
         return proxies
     }
 
-    /// Loads the resolver of the desktop, a module of GIO, on the main loop. Another thread would take the lock of GModule and then the lock
+    /// Loads the resolver of the desktop, a module of GIO, on the main loop, which it holds up for as long as the session bus needs to
+    /// answer it. Another thread would take the lock of GModule and then the lock
     /// of the dynamic loader. A dlopen on the main thread takes them the other way round where it brings libsoup, whose constructor calls
     /// g_module_open.
     static func prepareDesktop() {

@@ -66,7 +66,7 @@ package final class DecodeSandbox: Sendable {
     /// Whether there has ever been a worker.
     func hasStarted(_ kind: WorkerKind) -> Bool { pool(kind).hasStarted }
 
-    /// Whether there has ever been a worker of any kind, or would have been if nobody had killed it.
+    /// Whether a worker of any kind has ever started, or was killed as it started.
     var hasStarted: Bool { pools.contains { $0.hasStarted || $0.isKilled } }
 
     private func pool(_ kind: WorkerKind) -> WorkerPool { pools[Int(kind.rawValue)] }
@@ -109,7 +109,7 @@ package final class DecodeSandbox: Sendable {
         fileprivate let pool: WorkerPool
     }
 
-    /// Performs a command that needs no particular worker. It is repeated when the worker did not start, or somebody else has ended it,
+    /// Performs a command that needs no particular worker. It is repeated when the worker did not start, or was killed from outside,
     /// and once in a fresh worker when it fails in one that has seen other files: these may have brought that about.
     /// - Parameters:
     ///   - inAnimations: Whether it is about a frame of an animation.
@@ -286,6 +286,6 @@ package final class DecodeSandbox: Sendable {
 
     /// An SVG takes as long as the file wants.
     private static let drawingTimeLimit = Duration.seconds(10)
-    /// How often a command is tried whose worker was killed by somebody else. All idle workers may have been.
+    /// How often a command is tried whose worker was killed from outside. All idle workers may have been.
     private static let mostAttempts = 10
 }

@@ -47,7 +47,7 @@ final class DecodeWorker: @unchecked Sendable {
     private let zygote: WorkerZygote
     /// Why it was never ready.
     private(set) var obstacle = "The worker ended before it was ready"
-    /// Whether it was never ready because somebody killed it.
+    /// Whether it was killed before it was ready.
     private(set) var wasKilled = false
 
     /// - Parameter number: Tells it from other workers.
@@ -76,7 +76,7 @@ final class DecodeWorker: @unchecked Sendable {
     /// Whether it keeps files that are arriving, or animations, which would begin again in another worker.
     var keepsFiles: Bool { link.withLock { $0.keptCount } > 0 }
 
-    /// Whether it is of no use any more.
+    /// Whether it ends instead of taking another file.
     var isDone: Bool { isWornOut && !keepsFiles || hasTooManyThreads }
 
     private var processorTime: Duration? {

@@ -8,7 +8,8 @@ extension ImageSlot {
         accessibility.hasFailed = true
         guard let load = current, load.request.options.display != .manual, !load.showsPreview else { return }
         if let placeholder = configuration.errorPlaceholder {
-            placeholders.show(placeholder, load.request.manager, keepsPreview: true)
+            let keepsPreview = load.request.options.whileLoading != .currentImage
+            placeholders.show(placeholder, load.request.manager, keepsPreview: keepsPreview)
         } else if load.request.options.whileLoading == .currentImage, load.request.placeholder != nil {
             showPlaceholder()
         }
@@ -57,6 +58,9 @@ extension ImageSlot {
         if error.isOfNetworkStatus, let status = manager?.networkStatus { restart(status) }
     }
 
+    /// Whether the image of a load is on display, or the earlier one that it leaves there until its own has come.
+    func stillKeepsImage(_ load: SlotLoad) -> Bool { load.isShown || load.keepsImage && target.image != nil }
+
     func restartFailed(_ trigger: Trigger) {
         guard let load = current else { return }
         if case .failed = load.state { return restart(load, ignoresFailureCache: trigger == .user) }
@@ -71,7 +75,7 @@ extension ImageSlot {
         let task = ended.request.manager.makeParentTask(for: ended.image.onScreen)
         var load = SlotLoad(task: task, request: ended.request.withoutHandlers, image: ended.image)
         load.ignoresFailureCache = ignoresFailureCache
-        load.keepsImage = ended.isFallbackShown
+        load.keepsImage = stillKeepsImage(ended)
         current = load
         prepareLoad()
     }

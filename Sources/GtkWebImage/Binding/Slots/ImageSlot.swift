@@ -185,7 +185,7 @@ final class ImageSlot {
     private func replaceLoad(with request: BindingRequest, _ completion: Completion?) -> ImageTask {
         guard let image = request.image else { return clear(for: request, completion) }
         if let task = join(request, completion) { return task }
-        let keepsImage = current.map { $0.isShown && request.isReload(of: $0.request) } ?? false
+        let keepsImage = current.map { stillKeepsImage($0) && request.isReload(of: $0.request) } ?? false
         end(request.options.previousLoad)
         let task = request.manager.makeParentTask(for: image.onScreen, completion: completion)
         current = SlotLoad(task: task, request: request, image: image)
@@ -244,7 +244,9 @@ final class ImageSlot {
     /// Clears the widget for a caller that has no URL, or shows its error placeholder. The task fails in a later turn of the main loop.
     private func clear(for request: BindingRequest, _ completion: Completion?) -> ImageTask {
         end(request.options.previousLoad)
-        clear(configuration.errorPlaceholder ?? request.placeholder, request.manager)
+        let failure = request.options.display == .manual ? nil : configuration.errorPlaceholder
+        clear(failure ?? request.placeholder, request.manager)
+        accessibility.hasFailed = failure != nil
         let task = request.manager.makeParentTask(for: .empty, completion: completion)
         let error = ImageError.noURL(remedy: "Call clearImage() to clear a widget.")
         MainLoopDispatcher.shared.dispatch { task.complete(.failure(error)) }

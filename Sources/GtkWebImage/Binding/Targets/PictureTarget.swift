@@ -27,7 +27,7 @@ final class PictureTarget: SlotTarget {
 
     var fixedSize: (width: Int, height: Int)? {
         get { presenter.fixedSize }
-        set { if paintable.content.hasSize { presenter.fixedSize = newValue } else { reportFixedSize() } }
+        set { if paintable.content.hasSize { presenter.fixedSize = newValue } else { reportFixedSize(newValue) } }
     }
 
     func decodeSize() -> DecodeSize? {

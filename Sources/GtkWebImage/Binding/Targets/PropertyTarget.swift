@@ -49,7 +49,7 @@ final class PropertyTarget: SlotTarget {
     var fixedSize: (width: Int, height: Int)? {
         didSet {
             guard let image = widget.pointer, property == "paintable", iconSize != nil else {
-                return reportFixedSize()
+                return reportFixedSize(fixedSize)
             }
             let side = fixedSize.map { Int32(clamping: min($0.width, $0.height)) } ?? -1
             gtk_image_set_pixel_size(OpaquePointer(image), side)

@@ -35,9 +35,10 @@ extension SlotTarget {
     func didDraw(width: Double, height: Double) {}
     var fixedSize: (width: Int, height: Int)? {
         get { nil }
-        set { reportFixedSize() }
+        set { reportFixedSize(newValue) }
     }
-    func reportFixedSize() {
+    func reportFixedSize(_ size: (width: Int, height: Int)?) {
+        guard size != nil else { return }
         WebImageLog.mistake(
             "fixedImageSize has no effect on this widget. Set a size of the widget itself, such as AdwAvatar:size."
         )

@@ -217,7 +217,7 @@ public final class AnimationPlayer {
         (isPlaying, isLate) = (false, false)
         cancelCall?()
         cancelCall = nil
-        if isVisible { requestFrames(at: duePosition, keepsOthers: true) }
+        if isVisible { requestFrames(at: duePosition, isPaused: true) }
         releaseWhileNothingMoves()
     }
 
@@ -376,13 +376,12 @@ public final class AnimationPlayer {
     }
 
     /// Has the frame at a position and those after it decoded. While nothing moves, one frame is ready for a step.
-    /// - Parameter keepsOthers: Whether frames that are decoded already stay.
-    private func requestFrames(at position: PlaybackTimeline.Position, keepsOthers: Bool = false) {
+    private func requestFrames(at position: PlaybackTimeline.Position, isPaused: Bool = false) {
         let isRunning = isRunning
         let ahead =
             isRunning || !isPlaying ? timeline.frames(after: position.step, count: isRunning ? lookahead : 1) : []
         let shown = hasOwnFrame ? currentFrameIndex : nil
-        buffer.request([position.frame] + ahead, shown: shown, keepsOthers: keepsOthers)
+        buffer.request([position.frame] + ahead, shown: shown, isPaused: isPaused)
     }
 
     /// The number of frames to decode ahead: half a second, the longest delay to expect on a busy machine.

@@ -35,7 +35,7 @@ extension FrameBuffer {
         var isReleaseDue = false
         /// Whether the queue has the decoder give its memory back, or go over to the next one.
         var isTending = false
-        /// Whether the animation is hidden or finished.
+        /// Whether the animation is hidden, finished or paused.
         var isResting = false
         /// Whether frames stay after they were shown, for the next loop.
         var keepsAllFrames: Bool

@@ -133,11 +133,11 @@ package final class FrameBuffer: Sendable {
         }
     }
 
-    /// Replaces the requested frames, given with the most urgent first. Other frames are dropped, unless they are to be
-    /// kept or the animation is small enough to keep all of them.
+    /// Replaces the requested frames, given with the most urgent first. Other frames are dropped, unless the animation is small
+    /// enough to keep all of them, or paused: then they stay as long as no other one needs their room.
     /// - Parameter shown: The frame that the player shows, which need not be decoded again.
-    package func request(_ frames: [Int], shown: Int?, keepsOthers: Bool = false) {
-        request(frames, shown: shown, isResting: false, keepsOthers: keepsOthers)
+    package func request(_ frames: [Int], shown: Int?, isPaused: Bool = false) {
+        request(frames, shown: shown, isResting: isPaused, keepsOthers: isPaused)
     }
 
     private func request(_ frames: [Int], shown: Int?, isResting: Bool, keepsOthers: Bool = false) {

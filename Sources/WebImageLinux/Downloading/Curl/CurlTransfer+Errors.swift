@@ -34,7 +34,7 @@ extension CurlTransfer {
                 remedy: "Check the host name, and whether this machine is online."
             )
         case CURLE_OPERATION_TIMEDOUT:
-            // The text may be that of an earlier failure, such as of another address.
+            // libcurl may still have the text of an earlier failure, such as of another address.
             return tooSlow
         case CURLE_FILESIZE_EXCEEDED:
             return bodyTooLarge

@@ -21,7 +21,10 @@ extension CurlTransfer {
         return min(idleTimeout, remainingTime ?? idleTimeout)
     }
 
-    var connectTimeout: Duration { key.options.connectTimeout ?? configuration.connectTimeout }
+    var connectTimeout: Duration {
+        let limit = key.options.connectTimeout ?? configuration.connectTimeout
+        return operations.first?.request.isQuickAttempt == true ? min(limit, .seconds(3)) : limit
+    }
 
     private var totalTimeout: Duration? { key.options.totalTimeout ?? configuration.totalTimeout }
 

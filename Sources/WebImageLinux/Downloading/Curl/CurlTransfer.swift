@@ -267,7 +267,7 @@ extension CurlTransfer {
         return metadata
     }
 
-    /// Whether HTTP/1 has no other end for the body than that of the connection (RFC 9112, section 6.3), which may have been broken.
+    /// Whether only the end of the connection, which may have been broken, ends the body (HTTP/1; RFC 9112, section 6.3).
     private func endsWithConnection(_ head: ResponseHead) -> Bool {
         let version = exchange.handle?.long(CURLINFO_HTTP_VERSION) ?? 0
         return version <= Int(CURL_HTTP_VERSION_1_1) && exchange.decoder == nil

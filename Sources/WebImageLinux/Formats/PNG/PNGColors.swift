@@ -24,9 +24,11 @@ enum PNGColors {
                 16...625_000_000 ~= gamma
             else { return nil }
             let exponent = 100_000 / Double(gamma)
-            if let points = chunks[PNGChunks.Name("cHRM")], points.count == 32 {
-                let points = (0..<8).map { Double(points.uint32BE($0 * 4) ?? 0) / 100_000 }
-                return ColorConversion.profile(points, curve: [exponent])
+            if let chunk = chunks[PNGChunks.Name("cHRM")], chunk.count == 32 {
+                let points = (0..<8).map { Double(chunk.uint32BE($0 * 4) ?? 0) / 100_000 }
+                // Others are no points of the diagram, with which lcms calculates numbers that are none.
+                let arePoints = points.allSatisfy { $0 <= 1 } && points[1] > 0
+                if arePoints, let profile = ColorConversion.profile(points, curve: [exponent]) { return profile }
             }
             // What is within 5% of the exponent of most displays is left alone, by libpng too.
             return abs(2.2 / exponent - 1) < 0.05 ? nil : ColorConversion.profile(sRGB, curve: [exponent])

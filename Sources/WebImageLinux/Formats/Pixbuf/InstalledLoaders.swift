@@ -8,9 +8,9 @@ import WebImageCore
 struct InstalledLoaders: Sendable {
     /// The loaders of a format.
     struct Loader: Sendable {
-        /// The names of the loaders in gdk-pixbuf's order. With one, gdk-pixbuf need not sniff.
+        /// The names of the loaders in gdk-pixbuf's order, of which one after the other is tried.
         let names: [String]
-        /// Whether the first one decodes in another process.
+        /// Whether it decodes in another process. What that refuses is not decoded in this one: there is a single name.
         let isElsewhere: Bool
     }
 
@@ -29,6 +29,7 @@ struct InstalledLoaders: Sendable {
     private init() {
         let known = Set(FormatDescriptor.all.flatMap(\.mediaTypes))
         var names: [String: [String]] = [:]
+        var media: [ImageFormat: String] = [:]
         var list = gdk_pixbuf_get_formats()
         let first = list
         while let node = list {
@@ -38,7 +39,9 @@ struct InstalledLoaders: Sendable {
             guard gdk_pixbuf_format_is_disabled(format) == 0 else { continue }
             let types = Self.mediaTypes(of: format)
             let name = gdk_pixbuf_format_get_name(format)!
-            for type in types { names[type, default: []].append(String(cString: name)) }
+            for type in Set(types) where names[type]?.contains(String(cString: name)) != true {
+                names[type, default: []].append(String(cString: name))
+            }
             g_free(name)
             guard let type = types.first, known.isDisjoint(with: types.map { $0.lowercased() }) else { continue }
             let unlisted = Unlisted(
@@ -46,17 +49,16 @@ struct InstalledLoaders: Sendable {
                 address: UInt(bitPattern: address)
             )
             self.unlisted.append(unlisted)
-            loaders[unlisted.format] = Self.loader(type, names)
+            media[unlisted.format] = type
         }
         g_slist_free(first)
         for descriptor in FormatDescriptor.all {
-            guard let type = descriptor.mediaTypes.first(where: { names[$0] != nil }) else { continue }
-            loaders[descriptor.format] = Self.loader(type, names)
+            media[descriptor.format] = descriptor.mediaTypes.first { names[$0] != nil }
         }
-    }
-
-    private static func loader(_ mediaType: String, _ names: [String: [String]]) -> Loader {
-        Loader(names: names[mediaType] ?? [], isElsewhere: gwi_pixbuf_decodes_elsewhere(mediaType))
+        loaders = media.mapValues { type in
+            let isElsewhere = gwi_pixbuf_decodes_elsewhere(type)
+            return Loader(names: Array((names[type] ?? []).prefix(isElsewhere ? 1 : .max)), isElsewhere: isElsewhere)
+        }
     }
 
     private static func mediaTypes(of format: OpaquePointer) -> [String] {
