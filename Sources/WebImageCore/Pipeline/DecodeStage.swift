@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 /// Stage 5, on the decode queue: each job of a fetch decodes its bytes at its own size and runs its transformer.
-final class DecodeStage: Sendable {
+final class DecodeStage: PipelineStage {
     /// What a job has made of the bytes.
     struct Outcome: Sendable {
         var result: ImageResult
@@ -9,36 +9,14 @@ final class DecodeStage: Sendable {
         var decoded: WebImage?
     }
 
-    private let memoryCache: any MemoryCaching
-    private let recordFailure: @Sendable (ImageError, ImageRequest) -> Void
-    private let clock: any TimeKeeping
-    private let observers: Observers<LoadTraceEvent>
-    private let graph: SharedGraph
-    private let maker: ImageMaker
-    private let scheduler: DecodeScheduler
-    private let renditions: RenditionTier
+    let context: StageContext
     private let partials: PartialImageStage
     private let next: StoreStage
     /// The seconds after which a decode makes room for others.
     private static let turn = 2.0
 
-    init(
-        _ dependencies: Pipeline.Dependencies,
-        graph: SharedGraph,
-        maker: ImageMaker,
-        scheduler: DecodeScheduler,
-        renditions: RenditionTier,
-        partials: PartialImageStage,
-        next: StoreStage
-    ) {
-        memoryCache = dependencies.memoryCache
-        recordFailure = dependencies.recordFailure
-        clock = dependencies.clock
-        observers = dependencies.observers
-        self.graph = graph
-        self.maker = maker
-        self.scheduler = scheduler
-        self.renditions = renditions
+    init(_ context: StageContext, partials: PartialImageStage, next: StoreStage) {
+        self.context = context
         self.partials = partials
         self.next = next
     }
@@ -171,7 +149,7 @@ final class DecodeStage: Sendable {
         if error.dependsOnRequest, data.format != .unknown { data.storeOriginal?.perform(nil) }
         if error.isOfDecoding, request.hasOwnDecoding(of: data.format) { error.dependsOnRequest = true }
         if error.isOfBytes { next.removeUndecodable(data, request) }
-        if data.origin == .loader { recordFailure(error, request) }
+        if data.origin == .loader { context.dependencies.recordFailure(error, request) }
     }
 
     private func decodedImage(

@@ -1,20 +1,12 @@
 import FoundationEssentials
 
 /// Stage 7, on the dispatcher of each task: its callbacks.
-final class DeliveryStage: Sendable {
-    private let dataCache: (any DataCaching)?
-    private let queue: WorkQueue
-    private let clock: any TimeKeeping
-    private let observers: Observers<LoadTraceEvent>
-    private let graph: SharedGraph
+final class DeliveryStage: PipelineStage {
+    let context: StageContext
     private let fallback: FallbackStage
 
-    init(_ dependencies: Pipeline.Dependencies, graph: SharedGraph, fallback: FallbackStage) {
-        dataCache = dependencies.dataCache
-        queue = dependencies.ioQueue
-        clock = dependencies.clock
-        observers = dependencies.observers
-        self.graph = graph
+    init(_ context: StageContext, fallback: FallbackStage) {
+        self.context = context
         self.fallback = fallback
     }
 
@@ -36,7 +28,7 @@ final class DeliveryStage: Sendable {
     }
 
     private func deliverWithData(_ response: ImageResponse, to task: ImageTask) {
-        queue.submit(priority: task.priority) { [dataCache, fallback] in
+        ioQueue.submit(priority: task.priority) { [dataCache, fallback] in
             var response = response
             response.data = dataCache?.entry(for: task.request.sourceKey)?.data
             if response.data == nil, fallback.startForData(of: task, instead: response) { return }

@@ -1,7 +1,7 @@
 package import FoundationEssentials
 
 extension Pipeline {
-    /// Everything that a pipeline is made of. Each stage keeps only what it needs of it.
+    /// Everything that a pipeline is made of. Its stages share it in their ``StageContext``.
     package struct Dependencies: Sendable {
         package var memoryCache: any MemoryCaching
         /// How long memory serves an image whose request says nothing about it; `nil` for ever.

@@ -2,15 +2,8 @@ import FoundationEssentials
 
 /// Stage 3, on the I/O queue: the disk cache of originals. A fresh original is decoded; otherwise a loader is asked,
 /// for the bytes or whether the original is still current.
-final class DiskStage: Sendable {
-    private let dataCache: (any DataCaching)?
-    private let ioQueue: WorkQueue
-    private let loaders: LoaderRegistry
-    private let clock: any TimeKeeping
-    private let budget: MemoryBudget
-    private let versions: ImageVersions
-    private let observers: Observers<LoadTraceEvent>
-    private let graph: SharedGraph
+final class DiskStage: PipelineStage {
+    let context: StageContext
     private let watch: DiskWatch
     private let staleImages: StaleImageStage
     private let store: StoreStage
@@ -19,8 +12,7 @@ final class DiskStage: Sendable {
     private let delivery: DeliveryStage
 
     init(
-        _ dependencies: Pipeline.Dependencies,
-        graph: SharedGraph,
+        _ context: StageContext,
         watch: DiskWatch,
         staleImages: StaleImageStage,
         store: StoreStage,
@@ -28,14 +20,7 @@ final class DiskStage: Sendable {
         next: FetchStage,
         delivery: DeliveryStage
     ) {
-        dataCache = dependencies.dataCache
-        ioQueue = dependencies.ioQueue
-        loaders = dependencies.loaders
-        clock = dependencies.clock
-        budget = dependencies.budget
-        versions = dependencies.versions
-        observers = dependencies.observers
-        self.graph = graph
+        self.context = context
         self.watch = watch
         self.staleImages = staleImages
         self.store = store

@@ -1,56 +1,32 @@
 import FoundationEssentials
 
 /// Stage 4, on the loader's threads: the bytes of a URL, from the network, a file, or wherever the loader gets them.
-final class FetchStage: Sendable {
-    private let memoryCache: any MemoryCaching
-    private let decodeQueue: WorkQueue
-    private let loaders: LoaderRegistry
-    private let failures: FailureCache
-    private let network: any NetworkMonitoring
-    private let clock: any TimeKeeping
-    private let budget: MemoryBudget
-    private let maximumByteCount: Int
-    private let shouldLoad: (@Sendable (URL) -> Bool)?
-    private let observers: Observers<LoadTraceEvent>
-    private let graph: SharedGraph
+final class FetchStage: PipelineStage {
+    let context: StageContext
     private let retry: RetryStage
     private let progressive: ProgressiveStage
     private let partials: PartialImageStage
     private let staleImages: StaleImageStage
     private let store: StoreStage
-    private let maker: ImageMaker
     private let next: DecodeStage
     private let delivery: DeliveryStage
 
     init(
-        _ dependencies: Pipeline.Dependencies,
-        graph: SharedGraph,
+        _ context: StageContext,
         retry: RetryStage,
         progressive: ProgressiveStage,
         partials: PartialImageStage,
         staleImages: StaleImageStage,
         store: StoreStage,
-        maker: ImageMaker,
         next: DecodeStage,
         delivery: DeliveryStage
     ) {
-        memoryCache = dependencies.memoryCache
-        decodeQueue = dependencies.decodeQueue
-        loaders = dependencies.loaders
-        failures = dependencies.failures
-        network = dependencies.network
-        clock = dependencies.clock
-        budget = dependencies.budget
-        maximumByteCount = dependencies.maximumByteCount
-        shouldLoad = dependencies.shouldLoad
-        observers = dependencies.observers
-        self.graph = graph
+        self.context = context
         self.retry = retry
         self.progressive = progressive
         self.partials = partials
         self.staleImages = staleImages
         self.store = store
-        self.maker = maker
         self.next = next
         self.delivery = delivery
     }
@@ -64,13 +40,14 @@ final class FetchStage: Sendable {
             let hasExpired = graph.withLock { $0.hasCachedImage(id) }
             return delivery.fail(id, .noLoader(for: request.url, hasExpired: hasExpired))
         }
-        if shouldLoad?(request.url) == false {
+        if context.dependencies.shouldLoad?(request.url) == false {
             delivery.fail(id, .loadRefused(request.url))
         } else if request.retry != .always, !request.cachePolicy.ignoresFailures,
-            let error = failures.error(for: request, now: clock.now), !mayDecode(id, despite: error)
+            let error = context.dependencies.failures.error(for: request, now: clock.now),
+            !mayDecode(id, despite: error)
         {
             delivery.fail(id, error)
-        } else if case let status = network.status, !loader.canReach(request.url, status),
+        } else if case let status = context.dependencies.network.status, !loader.canReach(request.url, status),
             status.isOfflineByApp || !(loader is any NetworkLoading)
         {
             retry.recover(id, from: .offline(request.url, isByApp: status.isOfflineByApp))
@@ -104,12 +81,12 @@ final class FetchStage: Sendable {
             wantsData: fetch.wantsStreaming,
             options: fetch.request.networkOptions,
             validators: validators,
-            shouldLoad: shouldLoad
+            shouldLoad: context.dependencies.shouldLoad
         )
         // The system may be wrong about the network, as behind a VPN. One quick attempt tells.
-        request.isQuickAttempt = !loader.canReach(request.url, network.status)
+        request.isQuickAttempt = !loader.canReach(request.url, context.dependencies.network.status)
         request.age = id.number
-        request.maximumByteCount = maximumByteCount
+        request.maximumByteCount = context.dependencies.maximumByteCount
         request.budget = budget
         request.refusal = { [weak self] head in self?.refusal(of: head, for: id) }
         let operation = loader.load(request) { event in self.receive(event, of: id, from: loader) }
@@ -144,7 +121,7 @@ final class FetchStage: Sendable {
     private func isOffline(_ error: ImageError, of request: ImageRequest?, by loader: any DataLoading) -> Bool {
         let codes: [ImageError.Code] = [.hostNotFound, .connectionFailed, .timedOut]
         guard codes.contains(error.code), loader is any NetworkLoading, let request else { return false }
-        return !loader.canReach(request.url, network.status)
+        return !loader.canReach(request.url, context.dependencies.network.status)
     }
 
     private func finish(_ id: JobGraph.Fetch.ID, with loaded: LoaderResult, from loader: any DataLoading) {
@@ -154,8 +131,9 @@ final class FetchStage: Sendable {
         observers.notify(fetch.request.url, .loaded(loaded.metrics))
         // Nobody decodes what only readers want, so that nobody knows whether it could be decoded now.
         let isUndecoded =
-            fetch.jobs.isEmpty && failures.error(for: fetch.request, now: clock.now)?.isOfDecoding == true
-        if !isUndecoded { failures.forget(fetch.request) }
+            fetch.jobs.isEmpty
+            && context.dependencies.failures.error(for: fetch.request, now: clock.now)?.isOfDecoding == true
+        if !isUndecoded { context.dependencies.failures.forget(fetch.request) }
         switch fetch.validation {
         case .original(let entry, _) where loaded.isNotModified:
             graph.update { $0.readConfirmed(id, Confirmation(entry: entry, answer: loaded)) }

@@ -10,7 +10,7 @@ import Synchronization
 /// neither keeps the processor from its first images nor fills the memory. Only loads that are as urgent or more count, so that a
 /// more urgent load does not wait for others. While none of them ends, others enter slowly all the same: those within may wait for a
 /// server that does not answer, or for a load that waits here. Loads of bytes decode nothing, and enter at once.
-final class GraphIntake: Sendable {
+final class GraphIntake: PipelineStage {
     enum Change: Sendable {
         /// The image of a task is not in memory, so the task joins the job of its image.
         case join(ImageTask)
@@ -64,31 +64,16 @@ final class GraphIntake: Sendable {
     /// How many loads enter before the changes are looked at that have come meanwhile.
     private static let admittedAtOnce = 64
 
-    private let memory: MemoryLookUp
-    private let observers: Observers<LoadTraceEvent>
-    private let graph: SharedGraph
-    private let renditions: RenditionTier
+    let context: StageContext
     private let interceptors: InterceptorStage
     private let delivery: DeliveryStage
-    private let queue: WorkQueue
     private let state: Mutex<State>
 
-    init(
-        _ dependencies: Pipeline.Dependencies,
-        memory: MemoryLookUp,
-        graph: SharedGraph,
-        renditions: RenditionTier,
-        interceptors: InterceptorStage,
-        delivery: DeliveryStage
-    ) {
-        self.memory = memory
-        observers = dependencies.observers
-        queue = dependencies.intakeQueue
-        self.graph = graph
-        self.renditions = renditions
+    init(_ context: StageContext, interceptors: InterceptorStage, delivery: DeliveryStage) {
+        self.context = context
         self.interceptors = interceptors
         self.delivery = delivery
-        state = Mutex(State(waiting: WaitingLoads(newestFirst: dependencies.admitsNewestFirst)))
+        state = Mutex(State(waiting: WaitingLoads(newestFirst: context.dependencies.admitsNewestFirst)))
     }
 
     /// The number of changes that are still to be made.
@@ -136,7 +121,7 @@ final class GraphIntake: Sendable {
             defer { state.isScheduled = true }
             return !state.isScheduled
         }
-        if isFirst { queue.submit { self.makeChanges() } }
+        if isFirst { context.dependencies.intakeQueue.submit { self.makeChanges() } }
     }
 
     private func makeChanges() {

@@ -4,29 +4,24 @@ import FoundationEssentials
 ///
 /// A bound widget looks into the memory cache before it starts a task, to show the image within the same call. It pays
 /// for a second look here only when the first one found nothing.
-final class MemoryStage: Sendable {
+final class MemoryStage: PipelineStage {
+    let context: StageContext
     private let preparation: RequestPreparation
-    private let memory: MemoryLookUp
-    private let observers: Observers<LoadTraceEvent>
     private let variants: VariantStage
     private let fallback: FallbackStage
-    private let queues: [WorkQueue]
     private let next: GraphIntake
     private let delivery: DeliveryStage
 
     init(
-        _ dependencies: Pipeline.Dependencies,
+        _ context: StageContext,
         _ preparation: RequestPreparation,
-        memory: MemoryLookUp,
         variants: VariantStage,
         fallback: FallbackStage,
         next: GraphIntake,
         delivery: DeliveryStage
     ) {
+        self.context = context
         self.preparation = preparation
-        self.memory = memory
-        observers = dependencies.observers
-        queues = dependencies.requiredQueues
         self.variants = variants
         self.fallback = fallback
         self.next = next
@@ -54,7 +49,9 @@ final class MemoryStage: Sendable {
             delivery.deliver(.failure(.invalidURL(request.url, "The URL is empty")), to: task)
             return
         }
-        if let error = queues.shortage(for: request.url) { return task.finish(.failure(error)) }
+        if let error = context.dependencies.requiredQueues.shortage(for: request.url) {
+            return task.finish(.failure(error))
+        }
         // The preview goes first, since it is smaller.
         fallback.startPreview(for: task)
         if request.largerVariants.isEmpty { next.add(.join(task)) } else { variants.start(task) }
@@ -67,7 +64,9 @@ final class MemoryStage: Sendable {
             let hit = memory.hit(for: request), !request.cachePolicy.revalidatesCachedImage,
             !memory.validates(hit.image, for: request)
         else {
-            if let error = queues.shortage(for: request.url) { return task.finish(.failure(error)) }
+            if let error = context.dependencies.requiredQueues.shortage(for: request.url) {
+                return task.finish(.failure(error))
+            }
             return next.add(.join(task))
         }
         observers.notify(request.url, .memoryHit, of: task)

@@ -2,26 +2,20 @@ import FoundationEssentials
 
 /// Beside stages 4 and 5, on the decode queue: shows partial images to the tasks of a job, and before a whole file is decoded,
 /// the thumbnail in it or beside it.
-final class PartialImageStage: Sendable {
-    private let queue: WorkQueue
-    private let clock: any TimeKeeping
-    private let observers: Observers<LoadTraceEvent>
-    private let graph: SharedGraph
-    private let maker: ImageMaker
+final class PartialImageStage: PipelineStage {
 
-    init(_ dependencies: Pipeline.Dependencies, graph: SharedGraph, maker: ImageMaker) {
-        queue = dependencies.decodeQueue
-        clock = dependencies.clock
-        observers = dependencies.observers
-        self.graph = graph
-        self.maker = maker
+    let context: StageContext
+
+    init(_ context: StageContext) {
+        self.context = context
+
     }
 
     /// Shows the thumbnail in a file to a job that shows partial images and has shown none, in a moment.
     func submitThumbnail(of data: FetchedData, for id: JobGraph.Job.ID, priority: ImagePriority) {
         guard maker.mayHaveThumbnail(data.format) else { return }
         // It takes less than a millisecond, so the decodes that are waiting can wait for it.
-        queue.submit(priority: priority, isResumed: true) { self.showThumbnail(in: data.loaded.data, for: id) }
+        decodeQueue.submit(priority: priority, isResumed: true) { self.showThumbnail(in: data.loaded.data, for: id) }
     }
 
     /// Shows the thumbnail that another program has made of the file of a job, if there is one.
@@ -32,7 +26,7 @@ final class PartialImageStage: Sendable {
             })
         else { return }
         loader.findThumbnail(of: request.url, longestSide: size.longestSide, priority: priority) { thumbnail in
-            self.queue.submit(priority: priority, isResumed: true) { self.show(thumbnail, to: job) }
+            self.decodeQueue.submit(priority: priority, isResumed: true) { self.show(thumbnail, to: job) }
         }
     }
 

@@ -54,8 +54,9 @@ import Synchronization
 package final class Pipeline: Sendable {
     package let dependencies: Dependencies
     let preparation: RequestPreparation
-    let memory: MemoryLookUp
+    private let context: StageContext
     private let graph: SharedGraph
+    var memory: MemoryLookUp { context.memory }
     private let interceptorStage: InterceptorStage
     private let intake: GraphIntake
     private let memoryStage: MemoryStage
@@ -73,49 +74,23 @@ package final class Pipeline: Sendable {
             failures?.forgetUndecodable()
         }
         preparation = RequestPreparation(dependencies)
-        memory = MemoryLookUp(dependencies)
-        graph = SharedGraph(decodeQueue: dependencies.decodeQueue)
-        let renditions = RenditionTier(dependencies)
+        context = StageContext(dependencies)
+        graph = context.graph
         let fallback = FallbackStage(dependencies)
-        let imageMaker = ImageMaker(dependencies)
-        let scheduler = DecodeScheduler(dependencies, graph: graph, maker: imageMaker)
-        deliveryStage = DeliveryStage(dependencies, graph: graph, fallback: fallback)
-        let store = StoreStage(dependencies, graph: graph, renditions: renditions, next: deliveryStage)
-        let partials = PartialImageStage(dependencies, graph: graph, maker: imageMaker)
-        let decode = DecodeStage(
-            dependencies,
-            graph: graph,
-            maker: imageMaker,
-            scheduler: scheduler,
-            renditions: renditions,
-            partials: partials,
-            next: store
-        )
-        let staleImages = StaleImageStage(
-            dependencies,
-            graph: graph,
-            maker: imageMaker,
-            scheduler: scheduler,
-            renditions: renditions,
-            next: decode
-        )
-        let progressive = ProgressiveStage(
-            dependencies,
-            graph: graph,
-            maker: imageMaker,
-            partials: partials,
-            next: decode
-        )
-        retryStage = RetryStage(dependencies, graph: graph, next: decode, delivery: deliveryStage)
+        deliveryStage = DeliveryStage(context, fallback: fallback)
+        let store = StoreStage(context, next: deliveryStage)
+        let partials = PartialImageStage(context)
+        let decode = DecodeStage(context, partials: partials, next: store)
+        let staleImages = StaleImageStage(context, next: decode)
+        let progressive = ProgressiveStage(context, partials: partials, next: decode)
+        retryStage = RetryStage(context, next: decode, delivery: deliveryStage)
         fetchStage = FetchStage(
-            dependencies,
-            graph: graph,
+            context,
             retry: retryStage,
             progressive: progressive,
             partials: partials,
             staleImages: staleImages,
             store: store,
-            maker: imageMaker,
             next: decode,
             delivery: deliveryStage
         )
@@ -123,8 +98,7 @@ package final class Pipeline: Sendable {
             if graph.withLock({ $0.endLookUp(fetch) }) { fetchStage.load(fetch) }
         }
         diskStage = DiskStage(
-            dependencies,
-            graph: graph,
+            context,
             watch: watch,
             staleImages: staleImages,
             store: store,
@@ -132,30 +106,13 @@ package final class Pipeline: Sendable {
             next: fetchStage,
             delivery: deliveryStage
         )
-        renditionStage = RenditionStage(
-            dependencies,
-            graph: graph,
-            watch: watch,
-            maker: imageMaker,
-            scheduler: scheduler,
-            renditions: renditions,
-            store: store,
-            delivery: deliveryStage
-        )
+        renditionStage = RenditionStage(context, watch: watch, store: store, delivery: deliveryStage)
         interceptorStage = InterceptorStage(dependencies, preparation)
-        intake = GraphIntake(
-            dependencies,
-            memory: memory,
-            graph: graph,
-            renditions: renditions,
-            interceptors: interceptorStage,
-            delivery: deliveryStage
-        )
+        intake = GraphIntake(context, interceptors: interceptorStage, delivery: deliveryStage)
         variantStage = VariantStage(dependencies, watch: watch, next: intake)
         memoryStage = MemoryStage(
-            dependencies,
+            context,
             preparation,
-            memory: memory,
             variants: variantStage,
             fallback: fallback,
             next: intake,

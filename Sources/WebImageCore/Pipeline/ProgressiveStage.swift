@@ -1,30 +1,18 @@
 import FoundationEssentials
 
 /// Beside stage 4, on the decode queue: partial images while the bytes arrive.
-final class ProgressiveStage: Sendable {
+final class ProgressiveStage: PipelineStage {
     /// From how many bytes on it takes long to decode what has arrived, so that the thumbnail comes first.
     private static let longHead = 1 << 17
     /// How many bytes are searched for a thumbnail.
     private static let longestHead = 1 << 20
 
-    private let queue: WorkQueue
-    private let clock: any TimeKeeping
-    private let graph: SharedGraph
-    private let maker: ImageMaker
+    let context: StageContext
     private let partials: PartialImageStage
     private let next: DecodeStage
 
-    init(
-        _ dependencies: Pipeline.Dependencies,
-        graph: SharedGraph,
-        maker: ImageMaker,
-        partials: PartialImageStage,
-        next: DecodeStage
-    ) {
-        queue = dependencies.decodeQueue
-        clock = dependencies.clock
-        self.graph = graph
-        self.maker = maker
+    init(_ context: StageContext, partials: PartialImageStage, next: DecodeStage) {
+        self.context = context
         self.partials = partials
         self.next = next
     }
@@ -96,6 +84,6 @@ final class ProgressiveStage: Sendable {
     /// Shows what has arrived since the last partial image.
     private func showLater(_ id: JobGraph.Job.ID) {
         let needsThread = graph.withLock { $0.updateProgressiveDecoding(of: id) { $0.showNow() } } ?? false
-        if needsThread { queue.submit { self.decode(id) } }
+        if needsThread { decodeQueue.submit { self.decode(id) } }
     }
 }

@@ -2,38 +2,15 @@ import FoundationEssentials
 
 /// Stage 2, on the I/O queue and the decode queue: the rendition cache. A hit needs neither the original nor a full
 /// decode; a miss makes the job wait for its fetch.
-final class RenditionStage: Sendable {
-    private let dataCache: (any DataCaching)?
-    private let ioQueue: WorkQueue
-    private let observers: Observers<LoadTraceEvent>
-    private let graph: SharedGraph
+final class RenditionStage: PipelineStage {
+    let context: StageContext
     private let watch: DiskWatch
-    private let maker: ImageMaker
-    private let scheduler: DecodeScheduler
-    private let renditions: RenditionTier
-    private let versions: ImageVersions
     private let store: StoreStage
     private let delivery: DeliveryStage
 
-    init(
-        _ dependencies: Pipeline.Dependencies,
-        graph: SharedGraph,
-        watch: DiskWatch,
-        maker: ImageMaker,
-        scheduler: DecodeScheduler,
-        renditions: RenditionTier,
-        store: StoreStage,
-        delivery: DeliveryStage
-    ) {
-        dataCache = dependencies.dataCache
-        ioQueue = dependencies.ioQueue
-        observers = dependencies.observers
-        versions = dependencies.versions
-        self.graph = graph
+    init(_ context: StageContext, watch: DiskWatch, store: StoreStage, delivery: DeliveryStage) {
+        self.context = context
         self.watch = watch
-        self.maker = maker
-        self.scheduler = scheduler
-        self.renditions = renditions
         self.store = store
         self.delivery = delivery
     }

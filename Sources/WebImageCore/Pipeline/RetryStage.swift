@@ -1,23 +1,13 @@
 import FoundationEssentials
 
 /// After a failed stage 4: a stale copy serves, or the loader is asked again later, or the fetch fails.
-final class RetryStage: Sendable {
-    private let policy: RetryPolicy
-    private let memoryCache: any MemoryCaching
-    private let recordFailure: @Sendable (ImageError, ImageRequest) -> Void
-    private let clock: any TimeKeeping
-    private let observers: Observers<LoadTraceEvent>
-    private let graph: SharedGraph
+final class RetryStage: PipelineStage {
+    let context: StageContext
     private let next: DecodeStage
     private let delivery: DeliveryStage
 
-    init(_ dependencies: Pipeline.Dependencies, graph: SharedGraph, next: DecodeStage, delivery: DeliveryStage) {
-        policy = dependencies.retryPolicy
-        memoryCache = dependencies.memoryCache
-        recordFailure = dependencies.recordFailure
-        clock = dependencies.clock
-        observers = dependencies.observers
-        self.graph = graph
+    init(_ context: StageContext, next: DecodeStage, delivery: DeliveryStage) {
+        self.context = context
         self.next = next
         self.delivery = delivery
     }
@@ -51,7 +41,7 @@ final class RetryStage: Sendable {
                 graph?.update { $0.endBackoff(id, afterAttempt: fetch.attemptCount) }
             }
         } else {
-            recordFailure(error, fetch.request)
+            context.dependencies.recordFailure(error, fetch.request)
             delivery.fail(id, error)
         }
     }
@@ -89,8 +79,13 @@ final class RetryStage: Sendable {
 
     private func delay(after error: ImageError, _ fetch: JobGraph.Fetch) -> Duration? {
         if error.code == .offline {
-            return policy.offlineWait > .zero && !fetch.hasWaitedForNetwork ? policy.offlineWait : nil
+            return context.dependencies.retryPolicy.offlineWait > .zero && !fetch.hasWaitedForNetwork
+                ? context.dependencies.retryPolicy.offlineWait : nil
         }
-        return policy.delay(after: error, attempt: fetch.attemptCount, chance: .random(in: 0...1))
+        return context.dependencies.retryPolicy.delay(
+            after: error,
+            attempt: fetch.attemptCount,
+            chance: .random(in: 0...1)
+        )
     }
 }

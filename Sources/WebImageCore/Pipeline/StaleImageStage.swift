@@ -1,27 +1,12 @@
 import FoundationEssentials
 
 /// Beside stage 4, on the decode queue: the cached image, shown until the server has said whether it is current.
-final class StaleImageStage: Sendable {
-    private let memoryCache: any MemoryCaching
-    private let graph: SharedGraph
-    private let maker: ImageMaker
-    private let scheduler: DecodeScheduler
-    private let renditions: RenditionTier
+final class StaleImageStage: PipelineStage {
+    let context: StageContext
     private let next: DecodeStage
 
-    init(
-        _ dependencies: Pipeline.Dependencies,
-        graph: SharedGraph,
-        maker: ImageMaker,
-        scheduler: DecodeScheduler,
-        renditions: RenditionTier,
-        next: DecodeStage
-    ) {
-        memoryCache = dependencies.memoryCache
-        self.graph = graph
-        self.maker = maker
-        self.scheduler = scheduler
-        self.renditions = renditions
+    init(_ context: StageContext, next: DecodeStage) {
+        self.context = context
         self.next = next
     }
 

@@ -1,41 +1,17 @@
 import FoundationEssentials
 
 /// Stage 6, on the decode queue and the I/O queue: the memory cache and, behind what is delivered, the disk caches.
-final class StoreStage: Sendable {
-    private let memoryCache: any MemoryCaching
-    private let dataCache: (any DataCaching)?
-    private let queue: WorkQueue
+final class StoreStage: PipelineStage {
+    let context: StageContext
     private let writer: DiskWriter
-    private let serializer: CacheSerializer?
-    private let keepsThumbHashes: Bool
-    private let clock: any TimeKeeping
-    private let memoryLifetime: Duration?
-    private let versions: ImageVersions
-    private let storeOrder: StoreOrder
-    private let observers: Observers<LoadTraceEvent>
-    private let graph: SharedGraph
-    private let renditions: RenditionTier
     private let next: DeliveryStage
 
-    init(
-        _ dependencies: Pipeline.Dependencies,
-        graph: SharedGraph,
-        renditions: RenditionTier,
-        next: DeliveryStage
-    ) {
-        memoryCache = dependencies.memoryCache
-        dataCache = dependencies.dataCache
-        queue = dependencies.ioQueue
-        writer = DiskWriter(dependencies)
-        serializer = dependencies.serializer
-        keepsThumbHashes = dependencies.keepsThumbHashes
-        clock = dependencies.clock
-        memoryLifetime = dependencies.memoryLifetime
-        versions = dependencies.versions
-        storeOrder = dependencies.storeOrder
-        observers = dependencies.observers
-        self.graph = graph
-        self.renditions = renditions
+    private var serializer: CacheSerializer? { context.dependencies.serializer }
+    private var storeOrder: StoreOrder { context.dependencies.storeOrder }
+
+    init(_ context: StageContext, next: DeliveryStage) {
+        self.context = context
+        writer = DiskWriter(context.dependencies)
         self.next = next
     }
 
@@ -92,7 +68,7 @@ final class StoreStage: Sendable {
         let waiting = tasks.filter { $0.request.cacheAccess.awaitsWrites }
         guard !waiting.isEmpty else { return }
         let deliverWaiting = { @Sendable [self] in
-            _ = queue.submit { [self] in
+            _ = ioQueue.submit { [self] in
                 dataCache?.waitUntilWritten(job.key.fetch.url)
                 renditions.cache?.waitUntilWritten(job.key.rendition)
                 for task in waiting { deliver(to: task) }
@@ -112,7 +88,7 @@ extension StoreStage {
         response.refreshError = data.refreshError
         guard task.request.cacheAccess.awaitsWrites else { return next.deliver(.success(response), to: task) }
         let key = task.current.sourceKey
-        queue.submit { [response] in
+        ioQueue.submit { [response] in
             self.dataCache?.waitUntilWritten(key)
             self.next.deliver(.success(response), to: task)
         }
@@ -207,7 +183,7 @@ extension StoreStage {
                 data = serialized
             }
             var entry = CacheEntry(key: key, data: data, response: loaded.metadata, storedAt: date)
-            if keepsThumbHashes { entry.thumbHash = image.flatMap { ThumbHash(of: $0) } }
+            if context.dependencies.keepsThumbHashes { entry.thumbHash = image.flatMap { ThumbHash(of: $0) } }
             observers.notify(url, .stored)
             keep(entry, of: version)
         }
@@ -252,13 +228,13 @@ extension StoreStage {
     /// Removes the original and all renditions of a URL, in the background.
     private func removeFromDisk(_ key: String) {
         removeOriginal(key)
-        queue.submit(priority: .veryLow) { [renditions] in renditions.cache?.removeVariants(of: key) }
+        ioQueue.submit(priority: .veryLow) { [renditions] in renditions.cache?.removeVariants(of: key) }
     }
 
     /// - Parameter version: The bytes that are not kept in its place.
     private func removeOriginal(_ key: String, for version: Version? = nil) {
         let mark = versions.mark()
-        queue.submit(priority: .veryLow) { [dataCache, storeOrder, versions] in
+        ioQueue.submit(priority: .veryLow) { [dataCache, storeOrder, versions] in
             storeOrder.perform(key) {
                 // What the app has stored in the meantime stays.
                 guard versions.isCurrent(mark, of: key) else { return }
@@ -270,8 +246,8 @@ extension StoreStage {
 
     /// Adds a ThumbHash to an original that was stored without one.
     private func addThumbHash(of image: WebImage, to entry: CacheEntry) {
-        guard keepsThumbHashes, entry.thumbHash == nil, let dataCache else { return }
-        queue.submit(priority: .veryLow) { [writer] in
+        guard context.dependencies.keepsThumbHashes, entry.thumbHash == nil, let dataCache else { return }
+        ioQueue.submit(priority: .veryLow) { [writer] in
             // The original may have been replaced or removed in the meantime.
             guard dataCache.metadata(for: entry.key)?.storedAt == entry.storedAt else { return }
             let hash = image.upright.flatMap { ThumbHash(of: $0) }
