@@ -6,15 +6,17 @@ final class DecodeScheduler: Sendable {
     private let queue: WorkQueue
     private let slowQueue: WorkQueue
     private let budget: MemoryBudget
-    private let graph: SharedGraph
-    private let maker: ImageMaker
+    let graph: SharedGraph
+    let maker: ImageMaker
+    let renditions: RenditionTier
 
-    init(_ dependencies: Pipeline.Dependencies, graph: SharedGraph, maker: ImageMaker) {
+    init(_ dependencies: Pipeline.Dependencies, graph: SharedGraph, maker: ImageMaker, renditions: RenditionTier) {
         queue = dependencies.decodeQueue
         slowQueue = dependencies.slowQueue
         budget = dependencies.budget
         self.graph = graph
         self.maker = maker
+        self.renditions = renditions
     }
 
     /// Whether the bytes are decoded on a queue of their own, because that can take seconds.

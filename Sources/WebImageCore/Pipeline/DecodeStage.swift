@@ -50,97 +50,47 @@ final class DecodeStage: PipelineStage {
         scheduler.submit(id, making: .image, priority: priority, isSlow: isSlow) { self.decode(id, data) }
     }
 
-    /// How a decode goes on that was begun before.
-    private struct Continuation: Sendable {
-        /// How many pixels the decoder has found, more than there was memory for.
-        var pixelCount: Int?
-        /// Whether the rendition of the job is damaged.
-        var ignoresRendition = false
-    }
-
     /// Decodes the bytes for a job, within this call or once there is memory for it.
     private func decode(_ id: JobGraph.Job.ID, _ data: FetchedData) {
-        decode(id, data, after: Continuation(), reservation: nil)
+        guard let job = graph.job(id) else { return }
+        if let cached = data.isConfirmed ? cachedImage(of: job, data) : nil {
+            return next.finish(id, job, with: outcome(cached, of: job, data), of: data)
+        }
+        if data.origin == .memory, let error = data.refreshError {
+            // The memory cache has evicted the image just now.
+            return next.finish(id, job, with: Outcome(result: .failure(error)), of: data)
+        }
+        var run = DecodeRun(id, making: .image, of: data.isConfirmed ? job.rendition : nil, or: data)
+        run.makesRendition = renditions.isUsed(by: job.request)
+        scheduler.run(run) { [self] job, image in
+            storeConfirmed(image, of: job, data)
+            return outcome(image, of: job, data)
+        } decode: { [self] job, data, memory throws(ImageError) in
+            try decodedImage(of: job, id: id, data, with: memory)
+        } completion: { [self] job, result in
+            switch result {
+            case .success(let outcome): next.finish(id, job, with: outcome, of: data)
+            case .failure(let error): fail(id, job, data, error)
+            case nil: break
+            }
+        }
     }
 
-    /// - Parameter reservation: The memory, when the job has waited for it.
-    private func decode(
-        _ id: JobGraph.Job.ID,
-        _ data: FetchedData,
-        after state: Continuation,
-        reservation: MemoryBudget.Reservation?
-    ) {
-        guard let job = graph.job(id) else { return }
-        // The memory is taken until the image is in the caches.
-        var memory = reservation
-        defer { withExtendedLifetime(memory) {} }
-        var outcome: Outcome
-        do {
-            if let cached = data.isConfirmed ? cachedImage(of: job, data) : nil {
-                outcome = self.outcome(cached, of: job, data)
-            } else if data.origin == .memory, let error = data.refreshError {
-                // The memory cache has evicted the image just now.
-                outcome = Outcome(result: .failure(error))
-            } else if data.isConfirmed, !state.ignoresRendition, let rendition = job.rendition,
-                scheduler.canReserve(rendition.pixelByteCount)
-            {
-                if memory == nil {
-                    memory = scheduler.reserve(rendition.pixelByteCount, for: id, making: .image, isSlow: false) {
-                        self.decode(id, data, after: state, reservation: $0)
-                    }
-                }
-                guard memory != nil else { return }
-                guard let image = renditions.image(of: rendition, options: maker.decodeOptions(job.request)) else {
-                    memory?.shrink(to: 0)
-                    return decode(id, data, after: Continuation(ignoresRendition: true), reservation: nil)
-                }
-                storeConfirmed(image, of: job, data)
-                outcome = self.outcome(image, of: job, data)
-            } else {
-                let makesRendition = renditions.isUsed(by: job.request)
-                let cost = try maker.cost(
-                    of: data,
-                    for: job,
-                    pixelCount: state.pixelCount,
-                    makesRendition: makesRendition
-                )
-                if memory == nil {
-                    let isSlow = scheduler.isSlow(data, for: job.request)
-                    memory = scheduler.reserve(cost.decoding, for: id, making: .image, isSlow: isSlow) {
-                        self.decode(id, data, after: state, reservation: $0)
-                    }
-                }
-                guard let memory else { return }
-                outcome = try decodedImage(of: job, id: id, data, with: (memory, cost))
-            }
-        } catch {
-            if let count = error.pixelCount(after: state.pixelCount) {
-                // The memory is given back before more is taken, so that no decode waits for another one. Whoever has called
-                // this still has the reservation, so that releasing it is not enough.
-                memory?.shrink(to: 0)
-                return decode(
-                    id,
-                    data,
-                    after: Continuation(pixelCount: count, ignoresRendition: true),
-                    reservation: nil
-                )
-            }
-            if error.isCancelled, !data.takesLong, graph.job(id) != nil {
-                // The others have the threads, and it begins again among the slow ones.
-                memory?.shrink(to: 0)
-                var data = data
-                data.takesLong = true
-                return submit(id, data, priority: job.priority)
-            }
-            WebImageLog.debug("\(error)")
-            if let incomplete = data.incompleteness(error) {
-                return graph.update { $0.fetchAgain(id, after: data, incomplete) }
-            }
-            let attempt = ImageError.Attempt(error, of: job.request.url, from: data.failures.start, to: clock.now)
-            outcome = Outcome(result: .failure(error.ending(attempt, after: data.failures.earlier)))
-            keepConsequences(of: error, job.request, data)
+    private func fail(_ id: JobGraph.Job.ID, _ job: JobGraph.Job, _ data: FetchedData, _ error: ImageError) {
+        if error.isCancelled, !data.takesLong, graph.job(id) != nil {
+            // The others have the threads, and it begins again among the slow ones.
+            var data = data
+            data.takesLong = true
+            return submit(id, data, priority: job.priority)
         }
-        next.finish(id, job, with: outcome, of: data)
+        WebImageLog.debug("\(error)")
+        if let incomplete = data.incompleteness(error) {
+            return graph.update { $0.fetchAgain(id, after: data, incomplete) }
+        }
+        let attempt = ImageError.Attempt(error, of: job.request.url, from: data.failures.start, to: clock.now)
+        keepConsequences(of: error, job.request, data)
+        let ending = error.ending(attempt, after: data.failures.earlier)
+        next.finish(id, job, with: Outcome(result: .failure(ending)), of: data)
     }
 
     /// Remembers a failure, or keeps the bytes for other requests when it is that of this one.
@@ -156,7 +106,7 @@ final class DecodeStage: PipelineStage {
         of job: JobGraph.Job,
         id: JobGraph.Job.ID,
         _ data: FetchedData,
-        with memory: (reservation: MemoryBudget.Reservation, cost: ImageMaker.Cost)
+        with memory: DecodeMemory
     ) throws(ImageError) -> Outcome {
         var durations = StageDurations()
         let image = try sharedImage(of: job, id: id, data, &durations, with: memory)
@@ -203,7 +153,7 @@ final class DecodeStage: PipelineStage {
         id: JobGraph.Job.ID,
         _ data: FetchedData,
         _ durations: inout StageDurations,
-        with memory: (reservation: MemoryBudget.Reservation, cost: ImageMaker.Cost)
+        with memory: DecodeMemory
     ) throws(ImageError) -> WebImage {
         let image: WebImage
         let transformed: (image: WebImage, duration: Duration)
@@ -231,7 +181,7 @@ final class DecodeStage: PipelineStage {
         for job: JobGraph.Job,
         id: JobGraph.Job.ID,
         _ durations: inout StageDurations,
-        with memory: (reservation: MemoryBudget.Reservation, cost: ImageMaker.Cost)
+        with memory: DecodeMemory
     ) throws(ImageError) -> WebImage {
         let (start, date) = (ContinuousClock.now, clock.now)
         let image = try maker.decode(data, for: job, (memory.reservation, memory.cost.pixelCount)) {

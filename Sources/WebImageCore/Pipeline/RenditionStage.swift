@@ -93,34 +93,26 @@ final class RenditionStage: PipelineStage {
         }
     }
 
-    /// - Parameter reservation: The memory for the pixels, when the job has waited for it.
-    private func show(
-        _ found: Found,
-        _ id: JobGraph.Job.ID,
-        completion: OnDeinit?,
-        reservation: MemoryBudget.Reservation? = nil
-    ) {
-        guard let job = graph.job(id) else { return }
-        let (entry, byteCount) = (found.entry, found.entry.pixelByteCount)
+    private func show(_ found: Found, _ id: JobGraph.Job.ID, completion: OnDeinit?) {
+        let entry = found.entry
         // It was made where there is more memory. Decoding the original says what is wrong.
-        guard scheduler.canReserve(byteCount) else { return graph.update { $0.discardRendition(id) } }
-        let memory =
-            reservation
-            ?? scheduler.reserve(byteCount, for: id, making: .image, isSlow: false) {
-                self.show(found, id, completion: completion, reservation: $0)
-            }
-        guard let memory else { return }
-        defer { withExtendedLifetime(memory) {} }
+        guard scheduler.canReserve(entry.pixelByteCount) else { return graph.update { $0.discardRendition(id) } }
         let start = ContinuousClock.now
-        guard let image = renditions.image(of: entry, options: maker.decodeOptions(job.request)) else {
-            ioQueue.submit(priority: .veryLow) { self.renditions.cache?.remove(entry.key) }
-            graph.update { $0.discardRendition(id) }
-            return
+        scheduler.run(DecodeRun(id, making: .image, of: entry, or: nil)) { [self] job, image -> ImageResponse in
+            store.storeInMemory(image, for: job, response: entry.response, mark: found.mark)
+            var response = ImageResponse(image: image, source: .disk, url: job.request.url)
+            response.durations.reading = found.readingDuration
+            response.durations.decoding = .now - start
+            return response
+        } decode: { job, _, _ throws(ImageError) in
+            throw .cancelled(job.request.url)
+        } completion: { [self] _, result in
+            guard let response = try? result?.get() else {
+                ioQueue.submit(priority: .veryLow) { self.renditions.cache?.remove(entry.key) }
+                return graph.update { $0.discardRendition(id) }
+            }
+            for task in graph.withLock({ $0.finishJob(id) }) { delivery.deliver(response, to: task) }
+            withExtendedLifetime(completion) {}
         }
-        store.storeInMemory(image, for: job, response: entry.response, mark: found.mark)
-        var response = ImageResponse(image: image, source: .disk, url: job.request.url)
-        response.durations.reading = found.readingDuration
-        response.durations.decoding = .now - start
-        for task in graph.withLock({ $0.finishJob(id) }) { delivery.deliver(response, to: task) }
     }
 }

@@ -15,7 +15,7 @@ final class StageContext: Sendable {
         memory = MemoryLookUp(dependencies)
         renditions = RenditionTier(dependencies)
         maker = ImageMaker(dependencies)
-        scheduler = DecodeScheduler(dependencies, graph: graph, maker: maker)
+        scheduler = DecodeScheduler(dependencies, graph: graph, maker: maker, renditions: renditions)
     }
 }
 

@@ -21,7 +21,7 @@ final class StaleImageStage: PipelineStage {
         for job in graph.withLock({ $0.beginStaleImages(of: fetch) }) {
             let isSlow = original.map { self.isSlow($0, job.id) } ?? false
             scheduler.submit(job.id, making: .staleImage, priority: job.priority, isSlow: isSlow) {
-                self.show(job.id, original, after: Continuation(body: reservation))
+                self.show(job.id, original, holding: reservation)
             }
         }
     }
@@ -30,86 +30,35 @@ final class StaleImageStage: PipelineStage {
         graph.job(id).map { scheduler.isSlow(FetchedData(stored: original, origin: .disk), for: $0.request) } ?? false
     }
 
-    /// How showing an image goes on that has begun.
-    private struct Continuation: Sendable {
-        /// Counts the bytes of the original.
-        let body: MemoryBudget.Reservation?
-        /// Whether the rendition is not there, or damaged.
-        var ignoresRendition = false
-        /// How many pixels the decoder has found, more than there was memory for.
-        var pixelCount: Int?
-    }
-
-    /// - Parameter reservation: The memory, when the job has waited for it.
-    private func show(
-        _ id: JobGraph.Job.ID,
-        _ original: CacheEntry?,
-        after state: Continuation,
-        reservation: MemoryBudget.Reservation? = nil
-    ) {
-        defer { withExtendedLifetime(state.body) {} }
+    /// - Parameter body: Counts the bytes of the original.
+    private func show(_ id: JobGraph.Job.ID, _ original: CacheEntry?, holding body: MemoryBudget.Reservation?) {
         // What was to be shown in the meantime may not be needed any more.
         guard let job = graph.job(id), case .stale(.decoding) = job.preview else { return }
-        var image = reservation == nil ? memoryCache.image(for: MemoryQuery(job.request), answering: job.request) : nil
-        var memory = reservation
-        defer { withExtendedLifetime(memory) {} }
-        if image == nil, !state.ignoresRendition, let rendition = job.rendition,
-            scheduler.canReserve(rendition.pixelByteCount)
-        {
-            if memory == nil {
-                memory = scheduler.reserve(
-                    rendition.pixelByteCount,
-                    for: id,
-                    making: .staleImage,
-                    isSlow: false
-                ) {
-                    self.show(id, original, after: state, reservation: $0)
-                }
-            }
-            guard memory != nil else { return }
-            image = renditions.image(of: rendition, options: maker.decodeOptions(job.request))
-            if image == nil {
-                // Whoever has called this still has the reservation, so that releasing it is not enough.
-                memory?.shrink(to: 0)
-                memory = nil
-            }
+        if let image = memoryCache.image(for: MemoryQuery(job.request), answering: job.request) {
+            return end(id, image)
         }
-        if image == nil, let original {
-            let source = FetchedData(stored: original, origin: .disk)
-            var state = state
-            state.ignoresRendition = true
-            do throws(ImageError) {
-                let cost = try maker.cost(of: source, for: job, pixelCount: state.pixelCount, makesRendition: false)
-                if memory == nil {
-                    let isSlow = scheduler.isSlow(source, for: job.request)
-                    memory = scheduler.reserve(
-                        cost.decoding,
-                        for: id,
-                        making: .staleImage,
-                        isSlow: isSlow
-                    ) { [state] in
-                        self.show(id, original, after: state, reservation: $0)
-                    }
-                }
-                guard let reservation = memory else { return }
-                let decoded = try maker.decode(source, for: job, (reservation, cost.pixelCount)) {
-                    graph.job(id) == nil
-                }
-                reservation.shrink(to: cost.final)
-                image = try maker.transform(decoded, for: job.request)
-            } catch {
-                if let count = error.pixelCount(after: state.pixelCount) {
-                    memory?.shrink(to: 0)
-                    state.pixelCount = count
-                    return show(id, original, after: state)
-                }
-                WebImageLog.debug("The stale image is not shown: \(error)")
+        let data = original.map { FetchedData(stored: $0, origin: .disk) }
+        scheduler.run(DecodeRun(id, making: .staleImage, of: job.rendition, or: data)) { _, image in
+            image
+        } decode: { [self] job, data, memory throws(ImageError) in
+            // Another decode may have ended what was to be shown meanwhile.
+            guard case .stale(.decoding) = job.preview else { throw .cancelled(job.request.url) }
+            let image = try maker.decode(data, for: job, (memory.reservation, memory.cost.pixelCount)) {
+                graph.job(id) == nil
             }
+            memory.reservation.shrink(to: memory.cost.final)
+            return try maker.transform(image, for: job.request)
+        } completion: { [self] _, result in
+            if case .failure(let error) = result { WebImageLog.debug("The stale image is not shown: \(error)") }
+            end(id, try? result?.get())
+            withExtendedLifetime(body) {}
         }
+    }
+
+    private func end(_ id: JobGraph.Job.ID, _ image: WebImage?) {
         if let image {
             for task in graph.job(id)?.tasks ?? [] where task.wantsPreview { task.report(partial: image) }
         }
-        memory?.shrink(to: 0)
         // The server may have answered in the meantime; this thread then decodes the answer.
         if let answer = graph.withLock({ $0.endStaleImage(image, of: id) }) { next.continueDecoding(id, answer) }
     }
