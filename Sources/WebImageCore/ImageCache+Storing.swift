@@ -121,8 +121,8 @@ extension ImageCache {
 
 extension ImageCache {
     private func storeInMemory(_ image: WebImage, _ request: ImageRequest) {
-        let expiry = (request.memoryLifetime ?? parts.memoryLifetime).map { MemoryExpiry($0, parts.clock) }
-        parts.memoryCache.store(MemoryEntry(image, for: ImageKey(request), from: .app, expiry: expiry))
+        let terms = MemoryTerms(lifetime: request.memoryLifetime ?? parts.memoryLifetime, clock: parts.clock)
+        parts.memoryCache.store(MemoryEntry(image, for: ImageKey(request), from: .app, terms: terms))
     }
 
     private func entry(_ data: Data, _ response: ResponseMetadata, for request: ImageRequest) -> CacheEntry {

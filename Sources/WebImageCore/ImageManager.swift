@@ -305,17 +305,14 @@ public final class ImageManager: Sendable {
         let image = found.image
         // It may be of any file.
         let rank = request.variantRank.map { inAnySize ? -1 : $0 }
-        guard !request.cachePolicy.revalidatesCachedImage, !request.includesData,
-            !memory.validates(image, for: request)
-        else {
+        guard !request.includesData, memory.ends(request, found) else {
             return MemoryHit(image: image, response: nil, variantRank: rank)
         }
         let observers = pipeline.dependencies.observers
         observers.notify(request.url, .queued)
         observers.notify(request.url, .memoryHit)
-        let response = ImageResponse(image: image, source: .memory, url: found.url)
-        observers.notify(request.url, .delivered(.memory), with: response)
-        return MemoryHit(image: image, response: response, variantRank: rank)
+        observers.notify(request.url, .delivered(.memory), with: found.response)
+        return MemoryHit(image: image, response: found.response, variantRank: rank)
     }
 
     /// The place of the file that fits a request among the variants of its image, the smallest first; `nil` without variants.

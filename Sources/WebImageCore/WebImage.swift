@@ -31,36 +31,6 @@ public struct WebImage: Sendable {
         let display = Mutex<(any AnyObject & Sendable)?>(nil)
         /// The pixels of an image in wide colours as apps and transformers read them, made at most once.
         let standardPixels = Mutex<PixelBuffer?>(nil)
-        /// The bits of ``staleTime``.
-        private let staleBits = Atomic<UInt64>(Double.infinity.bitPattern)
-
-        /// When the response is stale of which the image was made, in seconds since 1970; infinity for never. A server that
-        /// confirms the image changes it.
-        var staleTime: Double {
-            get { Double(bitPattern: staleBits.load(ordering: .relaxed)) }
-            set { staleBits.store(newValue.bitPattern, ordering: .relaxed) }
-        }
-
-        /// The bits of ``servingLimit``.
-        private let servingBits = Atomic<UInt64>(Double.infinity.bitPattern)
-
-        /// Until when the image serves while its server cannot be reached, in seconds since 1970; infinity for ever.
-        var servingLimit: Double {
-            get { Double(bitPattern: servingBits.load(ordering: .relaxed)) }
-            set { servingBits.store(newValue.bitPattern, ordering: .relaxed) }
-        }
-
-        private let varyingBox = Mutex<Box<VaryingFields>?>(nil)
-
-        /// What the request said by the header fields on which the response depends; `nil` when it depends on none.
-        var varying: VaryingFields? {
-            get { varyingBox.withLock { $0 }?.value }
-            set {
-                let box = newValue.map(Box.init)
-                // What was there is released with the lock free.
-                withExtendedLifetime(varyingBox.withLock { exchange(&$0, with: box) }) {}
-            }
-        }
 
         init(_ content: Content) {
             self.content = content

@@ -36,9 +36,9 @@ struct Caches: ParsableCommand {
         let queries = requests.map { MemoryQuery($0) }
         for (request, image) in zip(requests, images) { full.store(MemoryEntry(image, for: ImageKey(request))) }
         measure("memory: query of a request", limit: 0) { _ = MemoryQuery(requests[$0]) }
-        measure("memory: hit", limit: 0) { precondition(full.image(for: queries[$0]) != nil) }
+        measure("memory: hit", limit: 0) { precondition(full.entry(for: queries[$0]) != nil) }
         let empty = MemoryCache(costLimit: cost * 1000)
-        measure("memory: miss", limit: 0) { precondition(empty.image(for: queries[$0]) == nil) }
+        measure("memory: miss", limit: 0) { precondition(empty.entry(for: queries[$0]) == nil) }
         measure("memory: put, known key", limit: 18) { full.store(MemoryEntry(images[$0], for: queries[$0].key)) }
         measure("memory: put and evict", limit: 19) { half.store(MemoryEntry(images[$0], for: queries[$0].key)) }
     }

@@ -10,11 +10,11 @@ struct MemoryCacheTests {
         let cache = MemoryCache(costLimit: 900)
         for name in ["a", "b", "c"] { cache.store(MemoryEntry(Self.image(), for: Self.key(name))) }
         // When the oldest is used and a fourth one is stored
-        _ = cache.image(for: Self.query("a"))
+        _ = cache.entry(for: Self.query("a"))
         cache.store(MemoryEntry(Self.image(), for: Self.key("d")))
         // Then the least recently used one is gone
-        #expect(cache.image(for: Self.query("b")) == nil)
-        for name in ["a", "c", "d"] { #expect(cache.image(for: Self.query(name)) != nil) }
+        #expect(cache.entry(for: Self.query("b")) == nil)
+        for name in ["a", "c", "d"] { #expect(cache.entry(for: Self.query(name)) != nil) }
         #expect(cache.totalCost == 900)
     }
 
@@ -27,14 +27,14 @@ struct MemoryCacheTests {
         cache.store(MemoryEntry(Self.image(), for: Self.key("b")))
         #expect(cache.totalCost == 300)
         // When it is looked up while something still shows it
-        let found = cache.image(for: Self.query("a"))
+        let found = cache.entry(for: Self.query("a"))
         // Then it is the same instance, and its cost counts again
-        #expect(found == shown)
-        #expect(cache.image(for: Self.query("b")) == nil)
+        #expect(found?.image == shown)
+        #expect(cache.entry(for: Self.query("b")) == nil)
         // And it is gone when nothing shows it
         cache.removeAll()
         shown = nil
-        #expect(cache.image(for: Self.query("a")) == nil)
+        #expect(cache.entry(for: Self.query("a")) == nil)
     }
 
     @Test("A removed entry is not found again though it was evicted and is in use, and one in its place stays")
@@ -47,14 +47,14 @@ struct MemoryCacheTests {
         // When it is removed
         cache.remove(entry)
         // Then it is gone, and no other one
-        #expect(cache.image(for: Self.query("a")) == nil)
-        #expect(cache.image(for: Self.query("b")) != nil && cache.totalCost == 300)
+        #expect(cache.entry(for: Self.query("a")) == nil)
+        #expect(cache.entry(for: Self.query("b")) != nil && cache.totalCost == 300)
         // When another image has its place
         let newer = Self.image()
         cache.store(MemoryEntry(newer, for: Self.key("a")))
         cache.remove(entry)
         // Then that stays
-        #expect(cache.image(for: Self.query("a")) == newer)
+        #expect(cache.entry(for: Self.query("a"))?.image == newer)
     }
 
     @Test("Only an image of the same size in pixels is a hit")
@@ -65,7 +65,7 @@ struct MemoryCacheTests {
             MemoryEntry(Self.image(256, 192, natural: PixelSize(width: 1600, height: 1200)), for: Self.key("a"))
         )
         func asks(_ size: DecodeSize?, larger: Bool = false) -> Bool {
-            cache.image(for: MemoryQuery(key: Self.key("a"), size: size, acceptsLarger: larger)) != nil
+            cache.entry(for: MemoryQuery(key: Self.key("a"), size: size, acceptsLarger: larger)) != nil
         }
         #expect(asks(.contain(PixelSize(width: 256, height: 192))))
         #expect(asks(.contain(PixelSize(width: 256, height: 300))))
@@ -82,11 +82,11 @@ struct MemoryCacheTests {
     func notKept() {
         let cache = MemoryCache(costLimit: 299)
         cache.store(MemoryEntry(Self.image(), for: Self.key("a")))
-        #expect(cache.image(for: Self.query("a")) == nil)
+        #expect(cache.entry(for: Self.query("a")) == nil)
 
         let roomy = MemoryCache(costLimit: 1000)
         roomy.store(MemoryEntry(WebImage(pixels: Self.pixels(10, 10), isPartial: true), for: Self.key("a")))
-        #expect(roomy.image(for: Self.query("a")) == nil)
+        #expect(roomy.entry(for: Self.query("a")) == nil)
     }
 
     @Test("Storing again, removing and evicting keep the total cost correct")
@@ -115,7 +115,7 @@ struct MemoryCacheTests {
         let cache = MemoryCache(costLimit: 1 << 20, countLimit: 3)
         for number in 0..<10 { cache.store(MemoryEntry(Self.image(), for: Self.key("\(number)"))) }
         #expect(cache.statistics.count == 3)
-        #expect((0..<10).filter { cache.image(for: Self.query("\($0)")) != nil } == [7, 8, 9])
+        #expect((0..<10).filter { cache.entry(for: Self.query("\($0)")) != nil } == [7, 8, 9])
         let none = MemoryCache(costLimit: 1 << 20, countLimit: 0)
         none.store(MemoryEntry(Self.image(), for: Self.key("a")))
         #expect(none.statistics.count == 0)
@@ -125,7 +125,7 @@ struct MemoryCacheTests {
     func statistics() {
         let cache = MemoryCache(costLimit: 600)
         for name in ["a", "b", "c"] { cache.store(MemoryEntry(Self.image(), for: Self.key(name))) }
-        for name in ["a", "b", "c", "c", "d"] { _ = cache.image(for: Self.query(name)) }
+        for name in ["a", "b", "c", "c", "d"] { _ = cache.entry(for: Self.query(name)) }
         let statistics = cache.statistics
         #expect(statistics.count == 2 && statistics.byteCount == 600)
         #expect(statistics.hitCount == 3 && statistics.missCount == 2 && statistics.evictionCount == 1)
@@ -142,7 +142,7 @@ struct MemoryCacheTests {
         for number in 0..<10 { cache.store(MemoryEntry(Self.image(), for: Self.key("\(number)"))) }
         cache.trim(toShare: pressure.share)
         #expect(cache.statistics.count == left)
-        if left > 0 { #expect(cache.image(for: Self.query("9")) != nil) }
+        if left > 0 { #expect(cache.entry(for: Self.query("9")) != nil) }
     }
 
     @Test("The weak references of thousands of evicted images are removed")
@@ -150,8 +150,8 @@ struct MemoryCacheTests {
         let cache = MemoryCache(costLimit: 3000)
         for number in 0..<5000 { cache.store(MemoryEntry(Self.image(), for: Self.key("\(number)"))) }
         #expect(cache.totalCost == 3000)
-        #expect(cache.image(for: Self.query("4999")) != nil)
-        #expect(cache.image(for: Self.query("17")) == nil)
+        #expect(cache.entry(for: Self.query("4999")) != nil)
+        #expect(cache.entry(for: Self.query("17")) == nil)
         #expect(cache.slotCount < 200)
     }
 

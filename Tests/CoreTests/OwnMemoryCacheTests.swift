@@ -21,9 +21,9 @@ private final class NewestImages: MemoryCaching {
         self.limit = limit
     }
 
-    func image(for query: MemoryQuery) -> WebImage? {
+    func entry(for query: MemoryQuery) -> MemoryEntry? {
         state.withLock { state in
-            let found = query.best(of: state.entries[query.key.source] ?? [])?.image
+            let found = query.best(of: state.entries[query.key.source] ?? [])
             if found != nil { state.statistics.hitCount += 1 }
             if found == nil, !query.isRepeated { state.statistics.missCount += 1 }
             return found

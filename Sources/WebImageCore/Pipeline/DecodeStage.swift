@@ -134,7 +134,7 @@ final class DecodeStage: PipelineStage {
 
     /// The image that was shown while the server was asked.
     private func cachedImage(of job: JobGraph.Job, _ data: FetchedData) -> WebImage? {
-        var image = memoryCache.image(for: MemoryQuery(job.request), answering: job.request)
+        var image = memoryCache.entry(for: job.request)?.image
         if image == nil, case .stale(.decoded(let stale)) = job.preview { image = stale }
         if let image { storeConfirmed(image, of: job, data) }
         return image

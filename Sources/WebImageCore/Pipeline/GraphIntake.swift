@@ -261,7 +261,7 @@ final class GraphIntake: PipelineStage {
         let request = task.request
         if let hit = imageStoredMeanwhile(request) {
             observers.notify(request.url, .memoryHit, of: task)
-            delivery.deliver(ImageResponse(image: hit.image, source: .memory, url: hit.url), to: task)
+            delivery.deliver(hit.response, to: task)
             return
         }
         let queriesRenditions = renditions.isQueried(by: request)
@@ -273,6 +273,6 @@ final class GraphIntake: PipelineStage {
     private func imageStoredMeanwhile(_ request: ImageRequest) -> MemoryHit? {
         guard request.readTiers.contains(.memory), !request.cachePolicy.revalidatesCachedImage else { return nil }
         let hit = memory.hit(for: request, isRepeated: true)
-        return hit.flatMap { memory.validates($0.image, for: request) ? nil : $0 }
+        return hit.flatMap { memory.ends(request, $0) ? $0 : nil }
     }
 }

@@ -2,8 +2,12 @@ import FoundationEssentials
 
 /// An image in the memory cache, and the URL of its file.
 struct MemoryHit: Sendable {
-    let image: WebImage
+    let entry: MemoryEntry
     let url: URL
+    var image: WebImage { entry.image }
+
+    /// The response of a load that ends with the image.
+    var response: ImageResponse { ImageResponse(image: image, source: .memory, url: url) }
 }
 
 /// Looks into the memory cache. Of an image in several files, a larger one serves as well.
@@ -26,7 +30,7 @@ final class MemoryLookUp: Sendable {
     func hit(for request: ImageRequest, isRepeated: Bool = false) -> MemoryHit? {
         var query = MemoryQuery(request)
         query.isRepeated = isRepeated
-        if let image = cache.image(for: query, answering: request) { return MemoryHit(image: image, url: request.url) }
+        if let entry = cache.entry(for: query, answering: request) { return MemoryHit(entry: entry, url: request.url) }
         return hit(of: request.largerVariants, for: request) { MemoryQuery($0) }
     }
 
@@ -40,12 +44,12 @@ final class MemoryLookUp: Sendable {
         if let rank = request.variantRank {
             let larger = request.largerVariants
             if let hit = hit(of: larger.reversed(), for: request, query) { return hit }
-            if let image = cache.image(for: query(request), answering: request) {
-                return MemoryHit(image: image, url: request.url)
+            if let entry = cache.entry(for: query(request), answering: request) {
+                return MemoryHit(entry: entry, url: request.url)
             }
             return hit(of: (0..<rank).reversed(), for: request, query)
         }
-        return cache.image(for: query(request), answering: request).map { MemoryHit(image: $0, url: request.url) }
+        return cache.entry(for: query(request), answering: request).map { MemoryHit(entry: $0, url: request.url) }
     }
 
     private func hit(
@@ -56,17 +60,21 @@ final class MemoryLookUp: Sendable {
         for rank in variants {
             var query = query(request.reading(variant: rank))
             query.isRepeated = true
-            if let image = cache.image(for: query, answering: request) {
-                return MemoryHit(image: image, url: request.with(variant: rank).url)
+            if let entry = cache.entry(for: query, answering: request) {
+                return MemoryHit(entry: entry, url: request.with(variant: rank).url)
             }
         }
         return nil
     }
 
-    /// Whether an image in memory is shown and validated at its server, since its response is stale (RFC 9111, 4).
-    func validates(_ image: WebImage, for request: ImageRequest) -> Bool {
-        let time = image.storage.staleTime
-        guard time < .infinity, request.cachePolicy.validatesStaleImage, hasValidators,
+    /// Whether an image in memory ends a load. If not, its server is asked: the request wants that, or the response is stale
+    /// (RFC 9111, section 4).
+    func ends(_ request: ImageRequest, _ hit: MemoryHit) -> Bool {
+        !request.cachePolicy.revalidatesCachedImage && !validates(hit.entry, for: request)
+    }
+
+    private func validates(_ entry: MemoryEntry, for request: ImageRequest) -> Bool {
+        guard let time = entry.terms?.staleTime, time < .infinity, request.cachePolicy.validatesStaleImage, hasValidators,
             request.readTiers.contains(.originals)
         else { return false }
         return time <= clock.now.timeIntervalSince1970

@@ -36,10 +36,7 @@ final class MemoryStage: PipelineStage {
         if let intercepted = task.interceptedRequest { return start(task, intercepted) }
         if reads.contains(.memory), let hit = memory.hit(for: request) {
             observers.notify(request.url, .memoryHit, of: task)
-            guard request.cachePolicy.revalidatesCachedImage || memory.validates(hit.image, for: request) else {
-                delivery.deliverNow(ImageResponse(image: hit.image, source: .memory, url: hit.url), to: task)
-                return
-            }
+            if memory.ends(request, hit) { return delivery.deliverNow(hit.response, to: task) }
             task.reportNow(partial: hit.image)
         } else {
             observers.notify(request.url, .memoryMiss, of: task)
@@ -61,8 +58,7 @@ final class MemoryStage: PipelineStage {
     private func start(_ task: ImageTask, _ intercepted: ImageRequest) {
         let request = task.request
         guard !preparation.interceptsMemoryHits(of: intercepted), request.readTiers.contains(.memory),
-            let hit = memory.hit(for: request), !request.cachePolicy.revalidatesCachedImage,
-            !memory.validates(hit.image, for: request)
+            let hit = memory.hit(for: request), memory.ends(request, hit)
         else {
             if let error = context.dependencies.requiredQueues.shortage(for: request.url) {
                 return task.finish(.failure(error))
@@ -70,7 +66,7 @@ final class MemoryStage: PipelineStage {
             return next.add(.join(task))
         }
         observers.notify(request.url, .memoryHit, of: task)
-        delivery.deliverNow(ImageResponse(image: hit.image, source: .memory, url: hit.url), to: task)
+        delivery.deliverNow(hit.response, to: task)
     }
 
     /// Shows the image at another size until it is there at the right one.

@@ -61,9 +61,9 @@ final class RetryStage: PipelineStage {
         let areThere = tasks.allSatisfy { task in
             // The bytes of the file are not in memory.
             guard task.request.readTiers.contains(.memory), !task.request.includesData,
-                let image = memoryCache.image(for: MemoryQuery(task.request), answering: task.request)
+                let entry = memoryCache.entry(for: task.request)
             else { return false }
-            return now < image.storage.servingLimit
+            return now < entry.terms?.servingLimit ?? .infinity
         }
         return areThere && !tasks.isEmpty ? cachedImages(.memory) : nil
     }

@@ -34,9 +34,7 @@ final class StaleImageStage: PipelineStage {
     private func show(_ id: JobGraph.Job.ID, _ original: CacheEntry?, holding body: MemoryBudget.Reservation?) {
         // What was to be shown in the meantime may not be needed any more.
         guard let job = graph.job(id), case .stale(.decoding) = job.preview else { return }
-        if let image = memoryCache.image(for: MemoryQuery(job.request), answering: job.request) {
-            return end(id, image)
-        }
+        if let entry = memoryCache.entry(for: job.request) { return end(id, entry.image) }
         let data = original.map { FetchedData(stored: $0, origin: .disk) }
         scheduler.run(DecodeRun(id, making: .staleImage, of: job.rendition, or: data)) { _, image in
             image

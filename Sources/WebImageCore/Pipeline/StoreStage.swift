@@ -25,23 +25,28 @@ final class StoreStage: PipelineStage {
         response: ResponseMetadata,
         mark: ImageVersions.Mark?
     ) {
-        let response = response.living(for: job.request.diskLifetime, from: clock.now)
-        if let freshness = response.freshness(clock.now) {
-            let now = clock.now.timeIntervalSince1970
-            image.storage.staleTime = now + response.timeInMemory(freshness, clock.now)
-            image.storage.servingLimit = now + freshness.remainingDespiteErrors
-        }
-        image.storage.varying = VaryingFields(response, job.request)
         job.tasks.lazy.compactMap(\.request.preparation).first?.prepare(image)
         let key = job.key.image
         guard job.tasks.contains(where: { $0.request.cacheAccess.writes.contains(.memory) }),
             versions.isCurrent(mark, of: key.source)
         else { return }
-        let expiry = (job.request.memoryLifetime ?? memoryLifetime).map { MemoryExpiry($0, clock) }
-        let entry = MemoryEntry(image, for: key, expiry: expiry)
+        let entry = MemoryEntry(image, for: key, terms: terms(of: response, for: job.request))
         memoryCache.store(entry)
         // Whoever has replaced the image meanwhile may have cleared the cache before.
         if !versions.isCurrent(mark, of: key.source) { memoryCache.discard(entry) }
+    }
+
+    private func terms(of response: ResponseMetadata, for request: ImageRequest) -> MemoryTerms? {
+        let now = clock.now
+        let response = response.living(for: request.diskLifetime, from: now)
+        let (freshness, seconds) = (response.freshness(now), now.timeIntervalSince1970)
+        return MemoryTerms(
+            lifetime: request.memoryLifetime ?? memoryLifetime,
+            staleTime: freshness.map { seconds + response.timeInMemory($0, now) } ?? .infinity,
+            servingLimit: freshness.map { seconds + $0.remainingDespiteErrors } ?? .infinity,
+            varying: VaryingFields(response, request),
+            clock: clock
+        )
     }
 
     /// Ends a job: delivers its image or error, and stores what was decoded.

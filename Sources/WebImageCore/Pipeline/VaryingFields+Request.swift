@@ -30,8 +30,11 @@ extension VaryingFields {
 }
 
 extension MemoryCaching {
-    /// The image for a query, unless its response depends on header fields that a request does not have.
-    func image(for query: MemoryQuery, answering request: ImageRequest) -> WebImage? {
-        image(for: query).flatMap { $0.storage.varying?.matches(request) ?? true ? $0 : nil }
+    /// The entry for a query, unless its response depends on header fields that a request does not have.
+    func entry(for query: MemoryQuery, answering request: ImageRequest) -> MemoryEntry? {
+        entry(for: query).flatMap { $0.terms?.varying?.matches(request) ?? true ? $0 : nil }
     }
+
+    /// The entry that serves a request.
+    func entry(for request: ImageRequest) -> MemoryEntry? { entry(for: MemoryQuery(request), answering: request) }
 }

@@ -77,7 +77,7 @@ private func lifetimes(request: inout ImageRequest, configuration: inout ImageMa
 final class AppImages: MemoryCaching {
     private let entries = Mutex<[ImageKey: [MemoryEntry]]>([:])
 
-    func image(for query: MemoryQuery) -> WebImage? { entries.withLock { query.best(of: $0[query.key] ?? [])?.image } }
+    func entry(for query: MemoryQuery) -> MemoryEntry? { entries.withLock { query.best(of: $0[query.key] ?? []) } }
     func store(_ entry: MemoryEntry) {
         entries.withLock { entries in
             entries[entry.key, default: []].removeAll { entry.replaces($0) }

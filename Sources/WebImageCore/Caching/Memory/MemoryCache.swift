@@ -30,8 +30,7 @@ package final class MemoryCache: MemoryCaching {
         /// The evicted images. Only they have a weak reference, because each later retain of an object that has one is slower.
         var evicted: [Weak] = []
         var links: [Links] = []
-        /// When the images expire.
-        var expiries: [MemoryExpiry?] = []
+        var terms: [MemoryTerms?] = []
         var free: [Int] = []
         var byKey: [ImageKey: [Int]] = [:]
         var head = -1
@@ -72,11 +71,11 @@ package final class MemoryCache: MemoryCaching {
     /// The number of known images, kept alive or not.
     package var slotCount: Int { state.withLock { $0.slots.count - $0.free.count } }
 
-    package func image(for query: MemoryQuery) -> WebImage? {
+    package func entry(for query: MemoryQuery) -> MemoryEntry? {
         // Evicted images are released after the lock.
         var evicted: [WebImage] = []
         defer { withExtendedLifetime(evicted) {} }
-        return state.withLock { state -> WebImage? in
+        return state.withLock { state -> MemoryEntry? in
             guard let indices = state.byKey[query.key] else {
                 if !query.isRepeated { state.statistics.missCount += 1 }
                 return nil
@@ -107,7 +106,8 @@ package final class MemoryCache: MemoryCaching {
             }
             if state.head != best.index { state.linkFirst(best.index) }
             evicted += state.evict(downTo: limits)
-            return best.image
+            let origin = state.slots[best.index]?.origin ?? .load
+            return MemoryEntry(best.image, for: query.key, from: origin, terms: state.terms[best.index])
         }
     }
 
@@ -180,8 +180,8 @@ extension MemoryCache.State {
         return mine.decodedSize == other.decodedSize
     }
 
-    /// Whether the time of an image is over. Few images have one, so that the clock is rarely asked.
-    fileprivate func isExpired(_ index: Int) -> Bool { expiries[index]?.isOver ?? false }
+    /// Whether the time of an image is over. Few images have terms, so that the clock is rarely asked.
+    fileprivate func isExpired(_ index: Int) -> Bool { terms[index]?.isOver ?? false }
 
     fileprivate mutating func removeExpired() -> [WebImage] {
         var released: [WebImage] = []
@@ -197,14 +197,14 @@ extension MemoryCache.State {
             index = reused
             slots[index] = slot
             images[index] = image
-            expiries[index] = entry.expiry
+            terms[index] = entry.terms
         } else {
             index = slots.count
             slots.append(slot)
             images.append(image)
             evicted.append(MemoryCache.Weak())
             links.append(MemoryCache.Links())
-            expiries.append(entry.expiry)
+            terms.append(entry.terms)
         }
         byKey[key, default: []].append(index)
         cost += image.cost
@@ -252,7 +252,7 @@ extension MemoryCache.State {
             evicted[index].storage = nil
         }
         slots[index] = nil
-        expiries[index] = nil
+        terms[index] = nil
         free.append(index)
         byKey[slot.key]?.removeAll { $0 == index }
         if byKey[slot.key]?.isEmpty == true { byKey[slot.key] = nil }

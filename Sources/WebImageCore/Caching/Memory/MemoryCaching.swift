@@ -3,8 +3,8 @@
 /// The main thread and others call it at the same time, and some with a lock of the library held, so every call must be short,
 /// wait for nothing and call nothing of the library but the members of its parameters.
 public protocol MemoryCaching: Sendable {
-    /// The image that serves a query best; `nil` when there is none. ``MemoryQuery/best(of:)`` chooses it.
-    func image(for query: MemoryQuery) -> WebImage?
+    /// The entry that serves a query best; `nil` when there is none. ``MemoryQuery/best(of:)`` chooses it.
+    func entry(for query: MemoryQuery) -> MemoryEntry?
 
     /// Stores an image in place of those that it ``MemoryEntry/replaces(_:)``, and evicts others when there are too many:
     /// ``WebImage/cost`` says what it takes.

@@ -7,22 +7,22 @@ public struct MemoryEntry: Sendable {
     /// The image. Several sizes of it have the same key.
     public let image: WebImage
     let origin: MemoryImageOrigin
-    let expiry: MemoryExpiry?
+    let terms: MemoryTerms?
 
     package init(
         _ image: WebImage,
         for key: ImageKey,
         from origin: MemoryImageOrigin = .load,
-        expiry: MemoryExpiry? = nil
+        terms: MemoryTerms? = nil
     ) {
         self.key = key
         self.image = image
         self.origin = origin
-        self.expiry = expiry
+        self.terms = terms
     }
 
     /// Whether the image is too old to serve, by ``CacheLifetime/memory`` of its request or the lifetime of the configuration.
-    public var isExpired: Bool { expiry?.isOver ?? false }
+    public var isExpired: Bool { terms?.isOver ?? false }
 
     /// Whether another entry is the same image at the same size, so that a cache keeps one of them.
     public func replaces(_ other: MemoryEntry) -> Bool {
@@ -38,18 +38,35 @@ package enum MemoryImageOrigin: Sendable {
     case app
 }
 
-/// The end of an image's time in memory. An object, since few images have one.
-package final class MemoryExpiry: Sendable {
+/// For how long an image in memory serves, and which requests. An object, since few images have terms.
+package final class MemoryTerms: Sendable {
     private let start: Date
     private let lifetime: Double
     private let clock: any TimeKeeping
+    /// When the response is stale of which the image was made, in seconds since 1970; infinity for never.
+    let staleTime: Double
+    /// Until when the image serves while its server cannot be reached, in seconds since 1970; infinity for always.
+    let servingLimit: Double
+    /// What the request said by the header fields on which the response depends; `nil` when it depends on none.
+    let varying: VaryingFields?
 
-    package init(_ lifetime: Duration, _ clock: any TimeKeeping) {
+    /// - Returns: `nil` for an image that serves every request at any time.
+    init?(
+        lifetime: Duration?,
+        staleTime: Double = .infinity,
+        servingLimit: Double = .infinity,
+        varying: VaryingFields? = nil,
+        clock: any TimeKeeping
+    ) {
+        guard lifetime != nil || staleTime < .infinity || servingLimit < .infinity || varying != nil else { return nil }
         start = clock.now
-        self.lifetime = lifetime / .seconds(1)
+        self.lifetime = lifetime.map { $0 / .seconds(1) } ?? .infinity
+        self.staleTime = staleTime
+        self.servingLimit = servingLimit
+        self.varying = varying
         self.clock = clock
     }
 
-    /// Whether the time is over. After the clock was set back by more than the lifetime, nobody knows how old the image is.
-    var isOver: Bool { abs(clock.now.timeIntervalSince(start)) >= lifetime }
+    /// Whether the lifetime is over. After the clock was set back by more than that, the age of the image is unknown.
+    var isOver: Bool { lifetime < .infinity && abs(clock.now.timeIntervalSince(start)) >= lifetime }
 }
