@@ -24,7 +24,7 @@ final class DecodeStage: PipelineStage {
     /// Ends a fetch, decodes its bytes for each of its jobs, and hands them to its readers.
     func decode(_ id: JobGraph.Fetch.ID, _ data: FetchedData) {
         let (fetch, readers, jobs) = graph.withLock { ($0.fetches[id], $0.finishReaders(of: id), $0.finishFetch(id)) }
-        let data = data.following(fetch, isShared: jobs.count > 1)
+        var data = data.following(fetch, isShared: jobs.count > 1)
         // Nobody decodes what only readers want, or what was finished for the disk cache.
         if jobs.isEmpty, let request = fetch?.request, maker.canDecode(data, for: request) {
             data.storeOriginal?.perform(nil)
@@ -33,9 +33,12 @@ final class DecodeStage: PipelineStage {
         for job in jobs where job.wantsThumbnail {
             partials.submitThumbnail(of: data, for: job.id, priority: job.priority)
         }
-        for job in jobs where !graph.withLock({ $0.handOver(data, to: job.id) }) {
-            submit(job.id, data, priority: job.priority)
+        for job in jobs {
+            if !graph.withLock({ $0.handOver(data, to: job.id) }) { submit(job.id, data, priority: job.priority) }
+            // One refresh is enough for all jobs.
+            data.refresh = nil
         }
+        if let refresh = data.refresh { graph.apply([.refresh(refresh)]) }
     }
 
     /// Decodes the bytes for a job, within this call on the decode queue unless that takes long.

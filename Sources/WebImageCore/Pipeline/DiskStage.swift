@@ -69,8 +69,7 @@ final class DiskStage: PipelineStage {
         case .use:
             decode.decode(id, data)
         case .useAndRefresh:
-            // After these bytes are decoded, or the newer image could be overtaken by this one in the memory cache.
-            data.completion = OnDeinit { [graph] in graph.apply([.refresh(request)]) }
+            data.refresh = request
             decode.decode(id, data)
         case .confirm:
             graph.withLock { $0.validate(entry, in: id, isAnswer: false) }

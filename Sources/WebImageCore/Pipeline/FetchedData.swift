@@ -28,8 +28,8 @@ struct FetchedData: Sendable {
     var entry: CacheEntry?
     /// Counts the bytes until the last job has decoded them.
     var reservation: MemoryBudget.Reservation?
-    /// Runs when the last job has decoded the bytes.
-    var completion: OnDeinit?
+    /// Loads the original again for its next use, once the job that has this is done.
+    var refresh: ImageRequest?
 
     init(loaded: LoaderResult, origin: ImageResponse.Source, storeOriginal: OriginalStore?) {
         self.loaded = loaded
@@ -154,18 +154,5 @@ final class OriginalStore: Sendable {
             return isDone
         }
         if isDone { body() }
-    }
-}
-
-/// Work that runs when the last reference to this object is released.
-final class OnDeinit: Sendable {
-    private let work: @Sendable () -> Void
-
-    init(_ work: @escaping @Sendable () -> Void) {
-        self.work = work
-    }
-
-    deinit {
-        work()
     }
 }

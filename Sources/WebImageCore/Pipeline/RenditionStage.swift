@@ -51,10 +51,9 @@ final class RenditionStage: PipelineStage {
         }
         switch renditions.use(of: original ?? entry, for: job.request) {
         case .use:
-            decode(found, id, completion: nil)
+            decode(found, id)
         case .useAndRefresh:
-            let refresh = OnDeinit { [graph] in graph.apply([.refresh(job.request)]) }
-            decode(found, id, completion: refresh)
+            decode(found, id, refreshing: job.request)
         case .validate:
             graph.update { $0.endLookUp(id, rendition: entry, mark: mark) }
         case .confirm, .ignore:
@@ -72,7 +71,7 @@ final class RenditionStage: PipelineStage {
         graph.withLock { $0.confirmRendition(of: id) }
         files.findVersion(of: job.request.url, priority: job.priority) { [self] version in
             if let version, version.etag == found.entry.response.etag {
-                decode(found, id, completion: nil)
+                decode(found, id)
             } else {
                 // A file that is not there may be on a medium that comes back.
                 if version != nil { store.outdateRenditions(of: job.key.fetch.url) }
@@ -81,19 +80,19 @@ final class RenditionStage: PipelineStage {
         }
     }
 
-    /// - Parameter completion: Released once the image is in the memory cache, so that a refresh cannot overtake it.
-    private func decode(_ found: Found, _ id: JobGraph.Job.ID, completion: OnDeinit?) {
+    /// - Parameter refresh: Loads the original again for its next use, once the image is shown.
+    private func decode(_ found: Found, _ id: JobGraph.Job.ID, refreshing refresh: ImageRequest? = nil) {
         guard let (priority, effects) = graph.withLock({ $0.useRendition(id) }) else { return }
         if observers.isActive, let url = graph.job(id)?.request.url {
             observers.notify(url, .renditionHit(found.readingDuration))
         }
         graph.apply(effects)
         scheduler.submit(id, making: .image, priority: priority, isSlow: false) {
-            self.show(found, id, completion: completion)
+            self.show(found, id, refreshing: refresh)
         }
     }
 
-    private func show(_ found: Found, _ id: JobGraph.Job.ID, completion: OnDeinit?) {
+    private func show(_ found: Found, _ id: JobGraph.Job.ID, refreshing refresh: ImageRequest?) {
         let entry = found.entry
         // It was made where there is more memory. Decoding the original says what is wrong.
         guard scheduler.canReserve(entry.pixelByteCount) else { return graph.update { $0.discardRendition(id) } }
@@ -112,7 +111,7 @@ final class RenditionStage: PipelineStage {
                 return graph.update { $0.discardRendition(id) }
             }
             for task in graph.withLock({ $0.finishJob(id) }) { delivery.deliver(response, to: task) }
-            withExtendedLifetime(completion) {}
+            if let refresh { graph.apply([.refresh(refresh)]) }
         }
     }
 }
