@@ -2,22 +2,10 @@
 ///
 /// A decode for which there is no memory gives its thread back and is submitted again once there is some, at the priority that
 /// its job has by then. It goes before the others of that priority, since the memory that it holds is idle until it begins.
-final class DecodeScheduler: Sendable {
-    private let queue: WorkQueue
-    private let slowQueue: WorkQueue
-    private let budget: MemoryBudget
-    let graph: SharedGraph
-    let maker: ImageMaker
-    let renditions: RenditionTier
-
-    init(_ dependencies: Pipeline.Dependencies, graph: SharedGraph, maker: ImageMaker, renditions: RenditionTier) {
-        queue = dependencies.decodeQueue
-        slowQueue = dependencies.slowQueue
-        budget = dependencies.budget
-        self.graph = graph
-        self.maker = maker
-        self.renditions = renditions
-    }
+struct DecodeScheduler: PipelineStage {
+    let context: StageContext
+    private var queue: WorkQueue { decodeQueue }
+    private var slowQueue: WorkQueue { context.dependencies.slowQueue }
 
     /// Whether the bytes are decoded on a queue of their own, because that can take seconds.
     func isSlow(_ data: FetchedData, for request: ImageRequest) -> Bool {

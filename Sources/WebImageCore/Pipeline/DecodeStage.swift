@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 /// Stage 5, on the decode queue: each job of a fetch decodes its bytes at its own size and runs its transformer.
-final class DecodeStage: PipelineStage {
+struct DecodeStage: PipelineStage {
     /// What a job has made of the bytes.
     struct Outcome: Sendable {
         var result: ImageResult
@@ -10,16 +10,8 @@ final class DecodeStage: PipelineStage {
     }
 
     let context: StageContext
-    private let partials: PartialImageStage
-    private let next: StoreStage
     /// The seconds after which a decode makes room for others.
     private static let turn = 2.0
-
-    init(_ context: StageContext, partials: PartialImageStage, next: StoreStage) {
-        self.context = context
-        self.partials = partials
-        self.next = next
-    }
 
     /// Ends a fetch, decodes its bytes for each of its jobs, and hands them to its readers.
     func decode(_ id: JobGraph.Fetch.ID, _ data: FetchedData) {
@@ -29,9 +21,9 @@ final class DecodeStage: PipelineStage {
         if jobs.isEmpty, let request = fetch?.request, maker.canDecode(data, for: request) {
             data.storeOriginal?.perform(nil)
         }
-        for reader in readers { next.finish(reader, with: data) }
+        for reader in readers { storeStage.finish(reader, with: data) }
         for job in jobs where job.wantsThumbnail {
-            partials.submitThumbnail(of: data, for: job.id, priority: job.priority)
+            partialImageStage.submitThumbnail(of: data, for: job.id, priority: job.priority)
         }
         for job in jobs {
             if !graph.withLock({ $0.handOver(data, to: job.id) }) { submit(job.id, data, priority: job.priority) }
@@ -57,11 +49,11 @@ final class DecodeStage: PipelineStage {
     private func decode(_ id: JobGraph.Job.ID, _ data: FetchedData) {
         guard let job = graph.job(id) else { return }
         if let cached = data.isConfirmed ? cachedImage(of: job, data) : nil {
-            return next.finish(id, job, with: outcome(cached, of: job, data), of: data)
+            return storeStage.finish(id, job, with: outcome(cached, of: job, data), of: data)
         }
         if data.origin == .memory, let error = data.refreshError {
             // The memory cache has evicted the image just now.
-            return next.finish(id, job, with: Outcome(result: .failure(error)), of: data)
+            return storeStage.finish(id, job, with: Outcome(result: .failure(error)), of: data)
         }
         var run = DecodeRun(id, making: .image, of: data.isConfirmed ? job.rendition : nil, or: data)
         run.makesRendition = renditions.isUsed(by: job.request)
@@ -72,7 +64,7 @@ final class DecodeStage: PipelineStage {
             try decodedImage(of: job, id: id, data, with: memory)
         } completion: { [self] job, result in
             switch result {
-            case .success(let outcome): next.finish(id, job, with: outcome, of: data)
+            case .success(let outcome): storeStage.finish(id, job, with: outcome, of: data)
             case .failure(let error): fail(id, job, data, error)
             case nil: break
             }
@@ -93,7 +85,7 @@ final class DecodeStage: PipelineStage {
         let attempt = ImageError.Attempt(error, of: job.request.url, from: data.failures.start, to: clock.now)
         keepConsequences(of: error, job.request, data)
         let ending = error.ending(attempt, after: data.failures.earlier)
-        next.finish(id, job, with: Outcome(result: .failure(ending)), of: data)
+        storeStage.finish(id, job, with: Outcome(result: .failure(ending)), of: data)
     }
 
     /// Remembers a failure, or keeps the bytes for other requests when it is that of this one.
@@ -101,7 +93,7 @@ final class DecodeStage: PipelineStage {
         var error = error
         if error.dependsOnRequest, data.format != .unknown { data.storeOriginal?.perform(nil) }
         if error.isOfDecoding, request.hasOwnDecoding(of: data.format) { error.dependsOnRequest = true }
-        if error.isOfBytes { next.removeUndecodable(data, request) }
+        if error.isOfBytes { storeStage.removeUndecodable(data, request) }
         if data.origin == .loader { context.dependencies.recordFailure(error, request) }
     }
 
@@ -113,7 +105,7 @@ final class DecodeStage: PipelineStage {
     ) throws(ImageError) -> Outcome {
         var durations = StageDurations()
         let image = try sharedImage(of: job, id: id, data, &durations, with: memory)
-        next.storeInMemory(image, for: job, response: data.loaded.metadata, mark: data.mark)
+        storeStage.storeInMemory(image, for: job, response: data.loaded.metadata, mark: data.mark)
         var outcome = outcome(image, of: job, data, durations: durations)
         outcome.decoded = image
         return outcome
@@ -147,7 +139,7 @@ final class DecodeStage: PipelineStage {
     private func storeConfirmed(_ image: WebImage, of job: JobGraph.Job, _ data: FetchedData) {
         // A confirmed rendition has the fields of the 304 only.
         let response = job.rendition?.response.renewed(by: data.loaded.metadata) ?? data.loaded.metadata
-        next.storeInMemory(image, for: job, response: response, mark: data.mark ?? job.renditionMark)
+        storeStage.storeInMemory(image, for: job, response: response, mark: data.mark ?? job.renditionMark)
     }
 
     /// The image with all steps of its transformer, each of them made once for all jobs of the fetch.

@@ -1,18 +1,11 @@
 import FoundationEssentials
 
 /// Stage 7, on the dispatcher of each task: its callbacks.
-final class DeliveryStage: PipelineStage {
+struct DeliveryStage: PipelineStage {
     let context: StageContext
-    private let fallback: FallbackStage
-
-    init(_ context: StageContext, fallback: FallbackStage) {
-        self.context = context
-        self.fallback = fallback
-    }
-
     /// Delivers an image or an error, unless a fallback URL is loaded after the error.
     func deliver(_ result: ImageResult, to task: ImageTask) {
-        if case .failure(let error) = result, fallback.start(for: task, after: error) { return }
+        if case .failure(let error) = result, fallbackStage.start(for: task, after: error) { return }
         task.finish(result)
     }
 
@@ -28,17 +21,17 @@ final class DeliveryStage: PipelineStage {
     }
 
     private func deliverWithData(_ response: ImageResponse, to task: ImageTask) {
-        ioQueue.submit(priority: task.priority) { [dataCache, fallback] in
+        ioQueue.submit(priority: task.priority) { [self] in
             var response = response
             response.data = dataCache?.entry(for: task.request.sourceKey)?.data
-            if response.data == nil, fallback.startForData(of: task, instead: response) { return }
+            if response.data == nil, fallbackStage.startForData(of: task, instead: response) { return }
             task.finish(.success(response))
         }
     }
 
     /// Delivers bytes or an error, unless a fallback URL is loaded after the error.
     func deliver(_ result: Result<DataResponse, ImageError>, to task: DataTask) {
-        if case .failure(let error) = result, fallback.start(for: task, after: error) { return }
+        if case .failure(let error) = result, fallbackStage.start(for: task, after: error) { return }
         task.finish(result)
     }
 

@@ -2,42 +2,17 @@ import FoundationEssentials
 
 /// Stage 3, on the I/O queue: the disk cache of originals. A fresh original is decoded; otherwise a loader is asked,
 /// for the bytes or whether the original is still current.
-final class DiskStage: PipelineStage {
+struct DiskStage: PipelineStage {
     let context: StageContext
-    private let watch: DiskWatch
-    private let staleImages: StaleImageStage
-    private let store: StoreStage
-    private let decode: DecodeStage
-    private let next: FetchStage
-    private let delivery: DeliveryStage
-
-    init(
-        _ context: StageContext,
-        watch: DiskWatch,
-        staleImages: StaleImageStage,
-        store: StoreStage,
-        decode: DecodeStage,
-        next: FetchStage,
-        delivery: DeliveryStage
-    ) {
-        self.context = context
-        self.watch = watch
-        self.staleImages = staleImages
-        self.store = store
-        self.decode = decode
-        self.next = next
-        self.delivery = delivery
-    }
-
     /// Reads the disk cache for a fetch. What is not cached there goes to its loader at once.
     func lookUp(_ id: JobGraph.Fetch.ID, _ priority: ImagePriority) {
         guard let request = graph.request(of: id) else { return }
         let loader = loaders.loader(for: request)
         // The app may have stored what no loader takes.
         guard dataCache != nil, loader?.shouldCacheOnDisk(request.url) ?? true,
-            request.readTiers.contains(.originals), watch.begin(request)
+            request.readTiers.contains(.originals), diskWatch.begin(request)
         else {
-            next.load(id, with: loader)
+            fetchStage.load(id, with: loader)
             return
         }
         // It goes before the lookups of renditions for later loads, or the first transfer would wait for all of them. Another job
@@ -49,14 +24,14 @@ final class DiskStage: PipelineStage {
 
     private func read(_ id: JobGraph.Fetch.ID, _ loader: (any DataLoading)?) {
         // Also where nothing is read: the threads are not waiting for the disk.
-        defer { watch.end() }
+        defer { diskWatch.end() }
         guard let request = graph.request(of: id), hasRoom(for: id, again: { self.lookUp(id, $0) }) else { return }
         let (start, mark) = (ContinuousClock.now, versions.mark(reading: request.sourceKey))
         let entry = dataCache?.entry(for: request.sourceKey)
         guard graph.withLock({ $0.endLookUp(id) }) else { return }
         guard let entry else {
             observers.notify(request.url, .diskMiss(.now - start))
-            next.load(id, with: loader)
+            fetchStage.load(id, with: loader)
             return
         }
         var data = FetchedData(stored: entry, origin: .disk)
@@ -67,19 +42,21 @@ final class DiskStage: PipelineStage {
         if let hash = entry.thumbHash { show(hash, id) }
         switch loaders.use(of: entry, for: request, now: clock.now) {
         case .use:
-            decode.decode(id, data)
+            decodeStage.decode(id, data)
         case .useAndRefresh:
             data.refresh = request
-            decode.decode(id, data)
+            decodeStage.decode(id, data)
         case .confirm:
             graph.withLock { $0.validate(entry, in: id, isAnswer: false) }
-            next.load(id, with: loader)
+            fetchStage.load(id, with: loader)
         case .validate:
             graph.withLock { $0.validate(entry, in: id) }
-            if request.cachePolicy.revalidatesCachedImage { staleImages.start(id, entry, holding: data.reservation) }
-            next.load(id, with: loader)
+            if request.cachePolicy.revalidatesCachedImage {
+                staleImageStage.start(id, entry, holding: data.reservation)
+            }
+            fetchStage.load(id, with: loader)
         case .ignore:
-            next.load(id, with: loader)
+            fetchStage.load(id, with: loader)
         }
     }
 
@@ -103,7 +80,7 @@ final class DiskStage: PipelineStage {
     /// Reads the original that the server has confirmed, or that serves because the server cannot be asked.
     func readConfirmed(_ id: JobGraph.Fetch.ID, _ confirmation: Confirmation, priority: ImagePriority) {
         guard let request = graph.request(of: id) else { return }
-        guard watch.begin(request) else {
+        guard diskWatch.begin(request) else {
             if graph.withLock({ $0.endLookUp(id) }) { goOnWithout(confirmation, id) }
             return
         }
@@ -112,7 +89,7 @@ final class DiskStage: PipelineStage {
     }
 
     private func readNow(_ id: JobGraph.Fetch.ID, _ confirmation: Confirmation) {
-        defer { watch.end() }
+        defer { diskWatch.end() }
         guard hasRoom(for: id, again: { self.readConfirmed(id, confirmation, priority: $0) }) else { return }
         let (start, mark) = (ContinuousClock.now, versions.mark(reading: confirmation.entry.key))
         var entry = dataCache?.entry(for: confirmation.entry.key)
@@ -123,7 +100,7 @@ final class DiskStage: PipelineStage {
         guard let entry else { return goOnWithout(confirmation, id) }
         var data: FetchedData
         if let answer = confirmation.answer {
-            data = FetchedData(stored: store.renew(entry, with: answer.metadata), origin: .revalidated)
+            data = FetchedData(stored: storeStage.renew(entry, with: answer.metadata), origin: .revalidated)
             (data.loaded.head, data.loaded.metrics) = (answer.head, answer.metrics)
         } else {
             data = FetchedData(stored: entry, origin: .disk)
@@ -132,12 +109,12 @@ final class DiskStage: PipelineStage {
         data.mark = mark
         data.readingDuration = .now - start
         data.reservation = budget.holdBody(entry.data.count)
-        decode.decode(id, data)
+        decodeStage.decode(id, data)
     }
 
     /// Continues without an original that is no longer there.
     private func goOnWithout(_ confirmation: Confirmation, _ id: JobGraph.Fetch.ID) {
-        if let error = confirmation.refreshError { delivery.fail(id, error) } else { next.load(id) }
+        if let error = confirmation.refreshError { deliveryStage.fail(id, error) } else { fetchStage.load(id) }
     }
 
     /// Shows the blurred version of an image to the tasks that want partial images.

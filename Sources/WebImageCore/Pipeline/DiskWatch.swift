@@ -3,8 +3,8 @@ import Synchronization
 /// Beside stages 2 and 3: a disk that hangs, as network file systems do, must not hold every load. When no read has ended
 /// for a while, those that wait go on as if the disk had nothing, and so do later ones until a read ends. Loads that have
 /// nothing but the disk wait for it: those of the caches only, and those over the network while there is none.
-final class DiskWatch: Sendable {
-    private struct State {
+struct DiskWatch: PipelineStage {
+    struct State {
         var isWatching = false
         var isHanging = false
         /// Whether a read has ended since the last look.
@@ -13,32 +13,13 @@ final class DiskWatch: Sendable {
         var waiting = JobGraph.LookUps()
     }
 
-    private let limit: Duration
-    private let clock: any TimeKeeping
-    private let loaders: LoaderRegistry
-    private let network: any NetworkMonitoring
-    private let graph: SharedGraph
-    private let state = Mutex(State())
-    /// Continues a fetch without the disk.
-    private let giveUp: @Sendable (JobGraph.Fetch.ID) -> Void
-
-    init(
-        _ dependencies: Pipeline.Dependencies,
-        graph: SharedGraph,
-        giveUp: @escaping @Sendable (JobGraph.Fetch.ID) -> Void
-    ) {
-        limit = dependencies.diskTimeLimit
-        clock = dependencies.diskWatchClock
-        loaders = dependencies.loaders
-        network = dependencies.network
-        self.graph = graph
-        self.giveUp = giveUp
-    }
+    let context: StageContext
+    private var clock: any TimeKeeping { context.dependencies.diskWatchClock }
 
     /// Called before a read is queued for a request.
     /// - Returns: Whether the disk is of use.
     func begin(_ request: @autoclosure () -> ImageRequest?) -> Bool {
-        let (isHanging, isFirst) = state.withLock { state in
+        let (isHanging, isFirst) = context.disk.withLock { state in
             defer { state.isWatching = true }
             return (state.isHanging, !state.isWatching)
         }
@@ -50,23 +31,25 @@ final class DiskWatch: Sendable {
     private func hasOtherSource(_ request: ImageRequest?) -> Bool {
         guard let request else { return true }
         guard request.cachePolicy.asksLoader, let loader = loaders.loader(for: request) else { return false }
-        return loader.canReach(request.url, network.status)
+        return loader.canReach(request.url, context.dependencies.network.status)
     }
 
     /// Called when a read has ended.
     func end() {
-        state.withLock { state in
+        context.disk.withLock { state in
             state.isAlive = true
             state.isHanging = false
         }
     }
 
     private func scheduleLook() {
-        clock.run(after: limit) { [weak self] in self?.look() }
+        clock.run(after: context.dependencies.diskTimeLimit) { [weak context] in
+            if let context { DiskWatch(context: context).look() }
+        }
     }
 
     private func look() {
-        let (waiting, overdue) = state.withLock { state in
+        let (waiting, overdue) = context.disk.withLock { state in
             // A read that begins meanwhile starts to watch after this look.
             let waiting = graph.withLock { $0.lookUps }
             defer {
@@ -88,6 +71,6 @@ final class DiskWatch: Sendable {
         guard !jobs.isEmpty || !fetches.isEmpty else { return }
         WebImageLog.error("The disk cache does not answer; images are loaded without it")
         for job in jobs { graph.update { $0.endLookUp(job, rendition: nil) } }
-        for fetch in fetches { giveUp(fetch) }
+        for fetch in fetches where graph.withLock({ $0.endLookUp(fetch) }) { fetchStage.load(fetch) }
     }
 }

@@ -2,14 +2,10 @@ import FoundationEssentials
 
 /// Around the other stages: child tasks. A fallback URL is loaded in the place of one that failed; a preview URL is
 /// shown until the image arrives; bytes that no cache keeps are loaded again.
-final class FallbackStage: Sendable {
-    private let cacheKeyFilter: CacheKeyFilter?
-    private let scaler: ImageScaler?
-
-    init(_ dependencies: Pipeline.Dependencies) {
-        cacheKeyFilter = dependencies.cacheKeyFilter
-        scaler = dependencies.scaler
-    }
+struct FallbackStage: PipelineStage {
+    let context: StageContext
+    private var cacheKeyFilter: CacheKeyFilter? { context.dependencies.cacheKeyFilter }
+    private var scaler: ImageScaler? { context.dependencies.scaler }
 
     /// Loads the next fallback URL of a task.
     /// - Returns: Whether there is one.

@@ -1,56 +1,28 @@
 import FoundationEssentials
 
 /// Stage 4, on the loader's threads: the bytes of a URL, from the network, a file, or wherever the loader gets them.
-final class FetchStage: PipelineStage {
+struct FetchStage: PipelineStage {
     let context: StageContext
-    private let retry: RetryStage
-    private let progressive: ProgressiveStage
-    private let partials: PartialImageStage
-    private let staleImages: StaleImageStage
-    private let store: StoreStage
-    private let next: DecodeStage
-    private let delivery: DeliveryStage
-
-    init(
-        _ context: StageContext,
-        retry: RetryStage,
-        progressive: ProgressiveStage,
-        partials: PartialImageStage,
-        staleImages: StaleImageStage,
-        store: StoreStage,
-        next: DecodeStage,
-        delivery: DeliveryStage
-    ) {
-        self.context = context
-        self.retry = retry
-        self.progressive = progressive
-        self.partials = partials
-        self.staleImages = staleImages
-        self.store = store
-        self.next = next
-        self.delivery = delivery
-    }
-
     /// Asks the loader, unless it is clear that this would be in vain.
     /// - Parameter found: The loader of the request, where it has been looked up already.
     func load(_ id: JobGraph.Fetch.ID, with found: (any DataLoading)? = nil) {
         guard let request = graph.request(of: id) else { return }
-        guard request.cachePolicy.asksLoader else { return delivery.fail(id, .notInCache(request.url)) }
+        guard request.cachePolicy.asksLoader else { return deliveryStage.fail(id, .notInCache(request.url)) }
         guard let loader = found ?? loaders.loader(for: request) else {
             let hasExpired = graph.withLock { $0.hasCachedImage(id) }
-            return delivery.fail(id, .noLoader(for: request.url, hasExpired: hasExpired))
+            return deliveryStage.fail(id, .noLoader(for: request.url, hasExpired: hasExpired))
         }
         if context.dependencies.shouldLoad?(request.url) == false {
-            delivery.fail(id, .loadRefused(request.url))
+            deliveryStage.fail(id, .loadRefused(request.url))
         } else if request.retry != .always, !request.cachePolicy.ignoresFailures,
             let error = context.dependencies.failures.error(for: request, now: clock.now),
             !mayDecode(id, despite: error)
         {
-            delivery.fail(id, error)
+            deliveryStage.fail(id, error)
         } else if case let status = context.dependencies.network.status, !loader.canReach(request.url, status),
             status.isOfflineByApp || !(loader is any NetworkLoading)
         {
-            retry.recover(id, from: .offline(request.url, isByApp: status.isOfflineByApp))
+            retryStage.recover(id, from: .offline(request.url, isByApp: status.isOfflineByApp))
         } else {
             start(id, loader)
         }
@@ -70,10 +42,10 @@ final class FetchStage: PipelineStage {
         guard let (fetch, validators) = graph.withLock({ $0.beginAttempt(id, at: clock.now) }) else { return }
         observers.notify(fetch.request.url, .started)
         if case .renditions = fetch.validation, fetch.request.cachePolicy.revalidatesCachedImage {
-            staleImages.start(id, nil)
+            staleImageStage.start(id, nil)
         }
         if fetch.wantsStreaming, let files = loader as? LocalLoader {
-            for job in fetch.jobs { partials.findThumbnail(of: job, with: files) }
+            for job in fetch.jobs { partialImageStage.findThumbnail(of: job, with: files) }
         }
         var request = LoaderRequest(
             url: fetch.request.url,
@@ -88,7 +60,9 @@ final class FetchStage: PipelineStage {
         request.age = id.number
         request.maximumByteCount = context.dependencies.maximumByteCount
         request.budget = budget
-        request.refusal = { [weak self] head in self?.refusal(of: head, for: id) }
+        request.refusal = { [weak context] head in
+            context.flatMap { FetchStage(context: $0).refusal(of: head, for: id) }
+        }
         let operation = loader.load(request) { event in self.receive(event, of: id, from: loader) }
         graph.update { [request] in $0.setOperation(operation, of: id, attempt: fetch.attemptCount, request: request) }
     }
@@ -107,13 +81,13 @@ final class FetchStage: PipelineStage {
             for reader in readers { reader.report(received: received, expected: expected) }
         case .data(let chunk):
             for job in graph.withLock({ $0.append(chunk, to: id, budget) }) {
-                decodeQueue.submit(priority: job.priority, age: job.id.number) { self.progressive.decode(job.id) }
+                decodeQueue.submit(priority: job.priority, age: job.id.number) { progressiveStage.decode(job.id) }
             }
         case .finished(.success(let loaded)):
             finish(id, with: loaded, from: loader)
         case .finished(.failure(let error)):
             let seemsOffline = isOffline(error, of: graph.request(of: id), by: loader)
-            retry.recover(id, from: seemsOffline ? .offline(error.url) : error)
+            retryStage.recover(id, from: seemsOffline ? .offline(error.url) : error)
         }
     }
 
@@ -138,20 +112,20 @@ final class FetchStage: PipelineStage {
         case .original(let entry, _) where loaded.isNotModified:
             graph.update { $0.readConfirmed(id, Confirmation(entry: entry, answer: loaded)) }
         case .renditions where loaded.isNotModified:
-            store.renewRenditions(of: id, with: loaded.metadata)
-            next.decode(id, FetchedData(loaded: loaded, origin: .revalidated, storeOriginal: nil))
+            storeStage.renewRenditions(of: id, with: loaded.metadata)
+            decodeStage.decode(id, FetchedData(loaded: loaded, origin: .revalidated, storeOriginal: nil))
         default:
             let outdatesMemory = outdatesMemory(id, fetch)
             // What is not kept does not keep others from storing what they have.
             let replacesCached = fetch.key.storesOriginals && (outdatesMemory || !fetch.key.queriesOriginals)
-            let version = store.version(of: fetch, replacesCached: replacesCached)
+            let version = storeStage.version(of: fetch, replacesCached: replacesCached)
             if outdatesMemory { memoryCache.removeImages(source: fetch.key.url) }
-            let original = store.original(loaded, of: version, loader)
+            let original = storeStage.original(loaded, of: version, loader)
             var data = FetchedData(loaded: loaded, origin: .loader, storeOriginal: original?.store)
             data.mark = version.mark
             data.storedAt = original?.date
             data.reservation = budget.holdBody(loaded.data.count, isInFile: loaded.isInFile)
-            next.decode(id, data)
+            decodeStage.decode(id, data)
         }
     }
 

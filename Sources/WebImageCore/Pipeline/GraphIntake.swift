@@ -10,7 +10,7 @@ import Synchronization
 /// neither keeps the processor from its first images nor fills the memory. Only loads that are as urgent or more count, so that a
 /// more urgent load does not wait for others. While none of them ends, others enter slowly all the same: those within may wait for a
 /// server that does not answer, or for a load that waits here. Loads of bytes decode nothing, and enter at once.
-final class GraphIntake: PipelineStage {
+struct GraphIntake: PipelineStage {
     enum Change: Sendable {
         /// The image of a task is not in memory, so the task joins the job of its image.
         case join(ImageTask)
@@ -32,7 +32,7 @@ final class GraphIntake: PipelineStage {
         }
     }
 
-    private struct State {
+    struct State {
         var changes: [Change] = []
         /// The array of the batch before, whose memory the next one takes.
         var spare: [Change] = []
@@ -65,26 +65,17 @@ final class GraphIntake: PipelineStage {
     private static let admittedAtOnce = 64
 
     let context: StageContext
-    private let interceptors: InterceptorStage
-    private let delivery: DeliveryStage
-    private let state: Mutex<State>
-
-    init(_ context: StageContext, interceptors: InterceptorStage, delivery: DeliveryStage) {
-        self.context = context
-        self.interceptors = interceptors
-        self.delivery = delivery
-        state = Mutex(State(waiting: WaitingLoads(newestFirst: context.dependencies.admitsNewestFirst)))
+    /// The number of changes that are still to be made.
+    var pendingCount: Int {
+        context.intake.withLock { max($0.changes.count + $0.running.count, $0.isAdmitting ? 1 : 0) }
     }
 
-    /// The number of changes that are still to be made.
-    var pendingCount: Int { state.withLock { max($0.changes.count + $0.running.count, $0.isAdmitting ? 1 : 0) } }
-
     /// The number of tasks that wait outside of the graph.
-    var waitingCount: Int { state.withLock { $0.waiting.count } }
+    var waitingCount: Int { context.intake.withLock { $0.waiting.count } }
 
     /// The tasks that are on their way into the graph, or wait outside. One that joins right now may be in the graph, too.
     var pendingTasks: (images: [ImageTask], data: [DataTask]) {
-        let (waiting, changes) = state.withLock { ($0.waiting.all, $0.running + $0.changes) }
+        let (waiting, changes) = context.intake.withLock { ($0.waiting.all, $0.running + $0.changes) }
         var tasks: (images: [ImageTask], data: [DataTask]) = ([], [])
         for load in waiting {
             switch load.task {
@@ -104,9 +95,9 @@ final class GraphIntake: PipelineStage {
 
     /// Whether all tasks wait that are outside of the graph. Those within go on.
     var isSuspended: Bool {
-        get { state.withLock { $0.isSuspended } }
-        set {
-            let isResumed = state.withLock { state in
+        get { context.intake.withLock { $0.isSuspended } }
+        nonmutating set {
+            let isResumed = context.intake.withLock { state in
                 state.isSuspended = newValue
                 if newValue { state.isHolding = true }
                 return !newValue && state.isHolding
@@ -116,7 +107,7 @@ final class GraphIntake: PipelineStage {
     }
 
     func add(_ change: Change) {
-        let isFirst = state.withLock { state in
+        let isFirst = context.intake.withLock { state in
             state.changes.append(change)
             defer { state.isScheduled = true }
             return !state.isScheduled
@@ -130,9 +121,9 @@ final class GraphIntake: PipelineStage {
                 var batch = changes
                 for change in batch { make(change) }
                 // Tasks are released here, with what their closures hold, and not by the caller of the next change.
-                withExtendedLifetime(state.withLock { exchange(&$0.running, with: []) }) {}
+                withExtendedLifetime(context.intake.withLock { exchange(&$0.running, with: []) }) {}
                 batch.removeAll(keepingCapacity: true)
-                state.withLock { $0.spare = batch }
+                context.intake.withLock { $0.spare = batch }
             }
             admit()
         } while hasMoreSoon() || !endIfIdle()
@@ -141,24 +132,24 @@ final class GraphIntake: PipelineStage {
     /// Rests before the thread goes to sleep for good. A list binds dozens of images within a frame, and waking the thread for
     /// each would take the main thread a quarter of the time of a bind. Loads that wait are looked at after a longer rest.
     private func hasMoreSoon() -> Bool {
-        let (hasChanges, admits) = state.withLock { (!$0.changes.isEmpty, $0.admits) }
+        let (hasChanges, admits) = context.intake.withLock { (!$0.changes.isEmpty, $0.admits) }
         if hasChanges { return true }
         usleep(admits ? 400 : 100)
-        return state.withLock { state in
+        return context.intake.withLock { state in
             if admits { state.restCount += 1 }
             return !state.changes.isEmpty || state.admits
         }
     }
 
     private func endIfIdle() -> Bool {
-        state.withLock { state in
+        context.intake.withLock { state in
             state.isScheduled = !state.changes.isEmpty || state.admits
             return !state.isScheduled
         }
     }
 
     private func takeBatch() -> [Change]? {
-        state.withLock { state in
+        context.intake.withLock { state in
             guard !state.changes.isEmpty else { return nil }
             state.running = exchange(&state.changes, with: exchange(&state.spare, with: []))
             state.isAdmitting = true
@@ -168,30 +159,30 @@ final class GraphIntake: PipelineStage {
 
     /// Lets loads that wait into the graph, those that are most urgent first.
     private func admit() {
-        var excess = state.withLock { state in
+        var excess = context.intake.withLock { state in
             state.isAdmitting = state.admits
             guard state.admitsExcess else { return 0 }
             state.restCount = 0
             return Self.excess.loadCount
         }
         var count = 0
-        while count < Self.admittedAtOnce, let priority = state.withLock({ $0.waiting.highestPriority() }) {
+        while count < Self.admittedAtOnce, let priority = context.intake.withLock({ $0.waiting.highestPriority() }) {
             let hasRoom = graph.withLock { $0.jobCount(from: priority) < Self.enough }
             guard hasRoom || excess > 0 else { break }
             let loads = takeWaiting(resetsRests: hasRoom)
             guard !loads.isEmpty else { break }
             for load in loads { enter(load) }
             // The tasks are released with the lock free.
-            withExtendedLifetime(state.withLock { exchange(&$0.running, with: []) }) {}
+            withExtendedLifetime(context.intake.withLock { exchange(&$0.running, with: []) }) {}
             count += loads.count
             if !hasRoom { excess -= loads.count }
         }
-        state.withLock { $0.isAdmitting = false }
+        context.intake.withLock { $0.isAdmitting = false }
     }
 
     /// Removes and returns the loads that are due. They count as running until they are in the graph.
     private func takeWaiting(resetsRests: Bool) -> [WaitingLoads.Load] {
-        state.withLock { state in
+        context.intake.withLock { state in
             guard state.admits else { return [] }
             let loads = state.waiting.next()
             state.running = loads.map(Change.init)
@@ -215,21 +206,23 @@ final class GraphIntake: PipelineStage {
         case .cancel(let task): if !giveUp(task) { graph.update { $0.cancel(task) } }
         case .cancelRead(let task): if !giveUp(task) { graph.update { $0.cancel(task) } }
         case .updatePriority(let task):
-            if !state.withLock({ $0.waiting.updatePriority(of: task, to: task.priority) }) {
+            if !context.intake.withLock({ $0.waiting.updatePriority(of: task, to: task.priority) }) {
                 graph.update { $0.updatePriority(of: task) }
             }
         case .updateReadPriority(let task):
-            if !state.withLock({ $0.waiting.updatePriority(of: task, to: task.priority) }) {
+            if !context.intake.withLock({ $0.waiting.updatePriority(of: task, to: task.priority) }) {
                 graph.update { $0.updatePriority(of: task) }
             }
-        case .resume: state.withLock { $0.isHolding = $0.isSuspended }
+        case .resume: context.intake.withLock { $0.isHolding = $0.isSuspended }
         }
     }
 
     /// Takes a load in, with those that wait for the same source, or lets it wait.
     private func take(_ load: WaitingLoads.Load, _ mayEnter: () -> Bool) {
-        guard !state.withLock({ $0.isHolding }), mayEnter() else { return state.withLock { $0.waiting.add(load) } }
-        let others = state.withLock { state in
+        guard !context.intake.withLock({ $0.isHolding }), mayEnter() else {
+            return context.intake.withLock { $0.waiting.add(load) }
+        }
+        let others = context.intake.withLock { state in
             let others = state.waiting.removeAll(withSourceOf: load)
             if !others.isEmpty { state.running += others.map(Change.init) }
             return others
@@ -241,7 +234,7 @@ final class GraphIntake: PipelineStage {
     /// Whether there is room for a task, and none goes before it, or it costs nothing.
     private func mayEnter(_ task: ImageTask) -> Bool {
         let priority = task.priority
-        let isNext = state.withLock { $0.waiting.highestPriority().map { $0 < priority } ?? true }
+        let isNext = context.intake.withLock { $0.waiting.highestPriority().map { $0 < priority } ?? true }
         return graph.withLock { graph in
             isNext && graph.jobCount(from: priority) < Self.enough || graph.shares(task.request)
         }
@@ -250,18 +243,18 @@ final class GraphIntake: PipelineStage {
     /// - Returns: Whether the task was waiting.
     private func giveUp(_ task: some AnyObject & Sendable) -> Bool {
         // The task is released with the lock free.
-        let load = state.withLock { $0.waiting.remove(task) }
+        let load = context.intake.withLock { $0.waiting.remove(task) }
         return withExtendedLifetime(load) { load != nil }
     }
 
     private func join(_ task: ImageTask, age: UInt64) {
         // A task that was cancelled on its way does not join. One that is cancelled from here on leaves with a later change.
         guard !task.isCancelled else { return }
-        if let intercepted = task.interceptedRequest { return interceptors.run(task, intercepted) }
+        if let intercepted = task.interceptedRequest { return interceptorStage.run(task, intercepted) }
         let request = task.request
         if let hit = imageStoredMeanwhile(request) {
             observers.notify(request.url, .memoryHit, of: task)
-            delivery.deliver(hit.response, to: task)
+            deliveryStage.deliver(hit.response, to: task)
             return
         }
         let queriesRenditions = renditions.isQueried(by: request)

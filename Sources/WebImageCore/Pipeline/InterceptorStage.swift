@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Beside stage 1, on Swift's global executor: the interceptors of the app, around a child task that loads the image.
-final class InterceptorStage: Sendable {
+struct InterceptorStage: PipelineStage {
     /// One load on its way through the interceptors.
     private final class Load: Sendable {
         let task: ImageTask
@@ -26,47 +26,37 @@ final class InterceptorStage: Sendable {
         }
     }
 
-    private struct State {
-        var running: [ObjectIdentifier: (task: ImageTask, work: Task<Void, Never>?)] = [:]
-    }
+    /// A task whose interceptors have not ended, and what runs them.
+    typealias Running = (task: ImageTask, work: Task<Void, Never>?)
 
-    private let interceptors: [any ImageIntercepting]
-    private let clock: any TimeKeeping
-    /// Makes the request of an interceptor one for the stages after it.
-    private let resolve: @Sendable (ImageRequest) -> ImageRequest
-    private let state = Mutex(State())
-
-    init(_ dependencies: Pipeline.Dependencies, _ preparation: RequestPreparation) {
-        interceptors = dependencies.interceptors
-        clock = dependencies.clock
-        resolve = { preparation.resolve($0) }
-    }
+    let context: StageContext
+    private var interceptors: [any ImageIntercepting] { context.dependencies.interceptors }
 
     /// The tasks whose interceptors have not ended.
-    var tasks: [ImageTask] { state.withLock { $0.running.values.map(\.task) } }
+    var tasks: [ImageTask] { context.intercepted.withLock { $0.values.map(\.task) } }
 
     /// Runs the interceptors of a task, which is completed with their result.
     func run(_ task: ImageTask, _ request: ImageRequest) {
         let id = ObjectIdentifier(task)
-        state.withLock { $0.running[id] = (task, nil) }
+        context.intercepted.withLock { $0[id] = (task, nil) }
         let load = Load(task, request)
         let work = Task.detached(priority: task.priority.taskPriority) { [self] in
             let result = await result(of: load)
             // The texture is made here rather than on the main thread.
             if case .success(let response) = result { request.preparation?.prepare(response.image) }
-            withExtendedLifetime(state.withLock { $0.running.removeValue(forKey: id) }) {}
+            withExtendedLifetime(context.intercepted.withLock { $0.removeValue(forKey: id) }) {}
             task.finish(result)
         }
-        let isRunning = state.withLock { state in
-            state.running[id]?.work = work
-            return state.running[id] != nil
+        let isRunning = context.intercepted.withLock { running in
+            running[id]?.work = work
+            return running[id] != nil
         }
         if isRunning, task.isCancelled { work.cancel() }
     }
 
     /// Cancels the code of interceptors, which may go on for as long as it likes: the task completes without it.
     func cancel(_ task: ImageTask) {
-        state.withLock { $0.running[ObjectIdentifier(task)]?.work }?.cancel()
+        context.intercepted.withLock { $0[ObjectIdentifier(task)]?.work }?.cancel()
     }
 
     private func result(of load: Load) async -> ImageResult {
@@ -105,7 +95,7 @@ final class InterceptorStage: Sendable {
         if request.priority != load.request.priority { task.priority = request.priority }
         let partial: @Sendable (WebImage) -> Void = { task.report(partial: $0) }
         let child = task.makeChild(
-            resolve(request.completed(from: load.request)),
+            context.preparation.resolve(request.completed(from: load.request)),
             .nonisolated(
                 progress: { task.report(received: $0, expected: $1) },
                 partial: task.showsPartialImages ? partial : nil,

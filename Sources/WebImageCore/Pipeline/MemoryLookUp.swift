@@ -74,7 +74,8 @@ final class MemoryLookUp: Sendable {
     }
 
     private func validates(_ entry: MemoryEntry, for request: ImageRequest) -> Bool {
-        guard let time = entry.terms?.staleTime, time < .infinity, request.cachePolicy.validatesStaleImage, hasValidators,
+        guard let time = entry.terms?.staleTime, time < .infinity, request.cachePolicy.validatesStaleImage,
+            hasValidators,
             request.readTiers.contains(.originals)
         else { return false }
         return time <= clock.now.timeIntervalSince1970

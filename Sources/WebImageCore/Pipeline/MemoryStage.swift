@@ -4,30 +4,8 @@ import FoundationEssentials
 ///
 /// A bound widget looks into the memory cache before it starts a task, to show the image within the same call. It pays
 /// for a second look here only when the first one found nothing.
-final class MemoryStage: PipelineStage {
+struct MemoryStage: PipelineStage {
     let context: StageContext
-    private let preparation: RequestPreparation
-    private let variants: VariantStage
-    private let fallback: FallbackStage
-    private let next: GraphIntake
-    private let delivery: DeliveryStage
-
-    init(
-        _ context: StageContext,
-        _ preparation: RequestPreparation,
-        variants: VariantStage,
-        fallback: FallbackStage,
-        next: GraphIntake,
-        delivery: DeliveryStage
-    ) {
-        self.context = context
-        self.preparation = preparation
-        self.variants = variants
-        self.fallback = fallback
-        self.next = next
-        self.delivery = delivery
-    }
-
     func start(_ task: ImageTask) {
         guard task.begin() else { return }
         let request = task.request
@@ -36,22 +14,22 @@ final class MemoryStage: PipelineStage {
         if let intercepted = task.interceptedRequest { return start(task, intercepted) }
         if reads.contains(.memory), let hit = memory.hit(for: request) {
             observers.notify(request.url, .memoryHit, of: task)
-            if memory.ends(request, hit) { return delivery.deliverNow(hit.response, to: task) }
+            if memory.ends(request, hit) { return deliveryStage.deliverNow(hit.response, to: task) }
             task.reportNow(partial: hit.image)
         } else {
             observers.notify(request.url, .memoryMiss, of: task)
             if reads.contains(.memory) { showOtherSize(to: task) }
         }
         guard !request.url.absoluteString.isEmpty else {
-            delivery.deliver(.failure(.invalidURL(request.url, "The URL is empty")), to: task)
+            deliveryStage.deliver(.failure(.invalidURL(request.url, "The URL is empty")), to: task)
             return
         }
         if let error = context.dependencies.requiredQueues.shortage(for: request.url) {
             return task.finish(.failure(error))
         }
         // The preview goes first, since it is smaller.
-        fallback.startPreview(for: task)
-        if request.largerVariants.isEmpty { next.add(.join(task)) } else { variants.start(task) }
+        fallbackStage.startPreview(for: task)
+        if request.largerVariants.isEmpty { intake.add(.join(task)) } else { variantStage.start(task) }
     }
 
     /// Serves a task of the app with the image in memory, or has its interceptors run.
@@ -63,10 +41,10 @@ final class MemoryStage: PipelineStage {
             if let error = context.dependencies.requiredQueues.shortage(for: request.url) {
                 return task.finish(.failure(error))
             }
-            return next.add(.join(task))
+            return intake.add(.join(task))
         }
         observers.notify(request.url, .memoryHit, of: task)
-        delivery.deliverNow(hit.response, to: task)
+        deliveryStage.deliverNow(hit.response, to: task)
     }
 
     /// Shows the image at another size until it is there at the right one.

@@ -2,14 +2,8 @@ import FoundationEssentials
 
 /// Beside stages 4 and 5, on the decode queue: shows partial images to the tasks of a job, and before a whole file is decoded,
 /// the thumbnail in it or beside it.
-final class PartialImageStage: PipelineStage {
-
+struct PartialImageStage: PipelineStage {
     let context: StageContext
-
-    init(_ context: StageContext) {
-        self.context = context
-
-    }
 
     /// Shows the thumbnail in a file to a job that shows partial images and has shown none, in a moment.
     func submitThumbnail(of data: FetchedData, for id: JobGraph.Job.ID, priority: ImagePriority) {

@@ -51,73 +51,17 @@ import Synchronization
 /// An arrow is a call to the next stage, and all of them point down. What has to go back up (a retry, a rendition that
 /// turns out to be damaged, a refresh in the background, the bytes of an original that the server has confirmed) is a change of the graph, whose effects ``apply(_:)`` carries
 /// out. A cancelled task leaves the graph in whatever stage it is; each stage notices that its job or fetch is gone.
-package final class Pipeline: Sendable {
+package final class Pipeline: PipelineStage {
     package let dependencies: Dependencies
-    let preparation: RequestPreparation
-    private let context: StageContext
-    private let graph: SharedGraph
-    var memory: MemoryLookUp { context.memory }
-    private let interceptorStage: InterceptorStage
-    private let intake: GraphIntake
-    private let memoryStage: MemoryStage
-    private let variantStage: VariantStage
-    private let renditionStage: RenditionStage
-    private let diskStage: DiskStage
-    private let fetchStage: FetchStage
-    private let retryStage: RetryStage
-    private let deliveryStage: DeliveryStage
+    let context: StageContext
     private let coderObservation: ObservationToken
 
     init(_ dependencies: Dependencies) {
         self.dependencies = dependencies
+        context = StageContext(dependencies)
         coderObservation = dependencies.coders.observeAdditions { [weak failures = dependencies.failures] in
             failures?.forgetUndecodable()
         }
-        preparation = RequestPreparation(dependencies)
-        context = StageContext(dependencies)
-        graph = context.graph
-        let fallback = FallbackStage(dependencies)
-        deliveryStage = DeliveryStage(context, fallback: fallback)
-        let store = StoreStage(context, next: deliveryStage)
-        let partials = PartialImageStage(context)
-        let decode = DecodeStage(context, partials: partials, next: store)
-        let staleImages = StaleImageStage(context, next: decode)
-        let progressive = ProgressiveStage(context, partials: partials, next: decode)
-        retryStage = RetryStage(context, next: decode, delivery: deliveryStage)
-        fetchStage = FetchStage(
-            context,
-            retry: retryStage,
-            progressive: progressive,
-            partials: partials,
-            staleImages: staleImages,
-            store: store,
-            next: decode,
-            delivery: deliveryStage
-        )
-        let watch = DiskWatch(dependencies, graph: graph) { [graph, fetchStage] fetch in
-            if graph.withLock({ $0.endLookUp(fetch) }) { fetchStage.load(fetch) }
-        }
-        diskStage = DiskStage(
-            context,
-            watch: watch,
-            staleImages: staleImages,
-            store: store,
-            decode: decode,
-            next: fetchStage,
-            delivery: deliveryStage
-        )
-        renditionStage = RenditionStage(context, watch: watch, store: store, delivery: deliveryStage)
-        interceptorStage = InterceptorStage(dependencies, preparation)
-        intake = GraphIntake(context, interceptors: interceptorStage, delivery: deliveryStage)
-        variantStage = VariantStage(dependencies, watch: watch, next: intake)
-        memoryStage = MemoryStage(
-            context,
-            preparation,
-            variants: variantStage,
-            fallback: fallback,
-            next: intake,
-            delivery: deliveryStage
-        )
         graph.connect(to: self)
     }
 
@@ -165,6 +109,27 @@ package final class Pipeline: Sendable {
         request.priority = .low
         ImageTask(request: request, pipeline: self, dispatcher: InlineDispatcher(), handlers: nil).start()
     }
+}
+
+// The stages, in the order in which a request comes by.
+extension PipelineStage {
+    var memoryStage: MemoryStage { MemoryStage(context: context) }
+    var variantStage: VariantStage { VariantStage(context: context) }
+    var intake: GraphIntake { GraphIntake(context: context) }
+    var interceptorStage: InterceptorStage { InterceptorStage(context: context) }
+    var renditionStage: RenditionStage { RenditionStage(context: context) }
+    var diskStage: DiskStage { DiskStage(context: context) }
+    var diskWatch: DiskWatch { DiskWatch(context: context) }
+    var fetchStage: FetchStage { FetchStage(context: context) }
+    var retryStage: RetryStage { RetryStage(context: context) }
+    var progressiveStage: ProgressiveStage { ProgressiveStage(context: context) }
+    var staleImageStage: StaleImageStage { StaleImageStage(context: context) }
+    var partialImageStage: PartialImageStage { PartialImageStage(context: context) }
+    var scheduler: DecodeScheduler { DecodeScheduler(context: context) }
+    var decodeStage: DecodeStage { DecodeStage(context: context) }
+    var storeStage: StoreStage { StoreStage(context: context) }
+    var deliveryStage: DeliveryStage { DeliveryStage(context: context) }
+    var fallbackStage: FallbackStage { FallbackStage(context: context) }
 }
 
 // What tasks ask for.

@@ -1,22 +1,13 @@
 import FoundationEssentials
 
 /// Beside stage 4, on the decode queue: partial images while the bytes arrive.
-final class ProgressiveStage: PipelineStage {
+struct ProgressiveStage: PipelineStage {
     /// From how many bytes on it takes long to decode what has arrived, so that the thumbnail comes first.
     private static let longHead = 1 << 17
     /// How many bytes are searched for a thumbnail.
     private static let longestHead = 1 << 20
 
     let context: StageContext
-    private let partials: PartialImageStage
-    private let next: DecodeStage
-
-    init(_ context: StageContext, partials: PartialImageStage, next: DecodeStage) {
-        self.context = context
-        self.partials = partials
-        self.next = next
-    }
-
     /// Decodes what has arrived for a job, until no bytes are left. Runs on one thread of the decode queue at a time.
     func decode(_ id: JobGraph.Job.ID) {
         while let job = graph.job(id) {
@@ -24,7 +15,7 @@ final class ProgressiveStage: PipelineStage {
             case nil, .rest:
                 return
             case .finish(let data):
-                next.continueDecoding(id, data)
+                decodeStage.continueDecoding(id, data)
                 return
             case .show(let decoder):
                 show(decoder, for: id, job)
@@ -40,11 +31,11 @@ final class ProgressiveStage: PipelineStage {
     /// Shows the thumbnail first where so much has arrived that it takes long to decode.
     private func showThumbnail(in chunks: [Data], for id: JobGraph.Job.ID, _ job: JobGraph.Job) {
         guard chunks.reduce(0, { $0 + $1.count }) >= Self.longHead,
-            partials.wantsThumbnail(job, head: Data(chunks.joined().prefix(ImageFormat.sniffLength)))
+            partialImageStage.wantsThumbnail(job, head: Data(chunks.joined().prefix(ImageFormat.sniffLength)))
         else { return }
         var head = Data()
         for chunk in chunks where head.count < Self.longestHead { head.append(chunk) }
-        partials.showThumbnail(in: head, for: id)
+        partialImageStage.showThumbnail(in: head, for: id)
     }
 
     private func feed(
@@ -74,11 +65,15 @@ final class ProgressiveStage: PipelineStage {
         let interval = (job.key.progressiveOptions ?? ProgressiveOptions()).interval
         if case .progressive(let decoding) = job.preview, let pause = decoding.pause(at: now, interval: interval) {
             let isFirst = graph.withLock { $0.updateProgressiveDecoding(of: id) { $0.startTimer() } }
-            if isFirst == true { clock.run(after: pause) { [weak self] in self?.showLater(id) } }
+            if isFirst == true {
+                clock.run(after: pause) { [weak context] in
+                    if let context { ProgressiveStage(context: context).showLater(id) }
+                }
+            }
             return
         }
         guard let image = decoder.partialImage() else { return }
-        partials.show(image, to: id, job, at: now)
+        partialImageStage.show(image, to: id, job, at: now)
     }
 
     /// Shows what has arrived since the last partial image.

@@ -2,19 +2,8 @@ import FoundationEssentials
 
 /// Stage 2, on the I/O queue and the decode queue: the rendition cache. A hit needs neither the original nor a full
 /// decode; a miss makes the job wait for its fetch.
-final class RenditionStage: PipelineStage {
+struct RenditionStage: PipelineStage {
     let context: StageContext
-    private let watch: DiskWatch
-    private let store: StoreStage
-    private let delivery: DeliveryStage
-
-    init(_ context: StageContext, watch: DiskWatch, store: StoreStage, delivery: DeliveryStage) {
-        self.context = context
-        self.watch = watch
-        self.store = store
-        self.delivery = delivery
-    }
-
     /// A rendition that was read.
     private struct Found: Sendable {
         let entry: CacheEntry
@@ -23,13 +12,13 @@ final class RenditionStage: PipelineStage {
     }
 
     func lookUp(_ id: JobGraph.Job.ID, _ priority: ImagePriority) {
-        guard watch.begin(graph.job(id)?.request) else { return graph.update { $0.endLookUp(id, rendition: nil) } }
+        guard diskWatch.begin(graph.job(id)?.request) else { return graph.update { $0.endLookUp(id, rendition: nil) } }
         let ticket = ioQueue.submit(priority: priority) { self.read(id) }
         graph.withLock { $0.setReadTicket(ticket, of: id) }
     }
 
     private func read(_ id: JobGraph.Job.ID) {
-        defer { watch.end() }
+        defer { diskWatch.end() }
         guard let job = graph.job(id) else { return }
         let start = ContinuousClock.now
         let mark = versions.mark(reading: job.key.fetch.url)
@@ -74,7 +63,7 @@ final class RenditionStage: PipelineStage {
                 decode(found, id)
             } else {
                 // A file that is not there may be on a medium that comes back.
-                if version != nil { store.outdateRenditions(of: job.key.fetch.url) }
+                if version != nil { storeStage.outdateRenditions(of: job.key.fetch.url) }
                 graph.update { $0.endLookUp(id, rendition: nil) }
             }
         }
@@ -98,7 +87,7 @@ final class RenditionStage: PipelineStage {
         guard scheduler.canReserve(entry.pixelByteCount) else { return graph.update { $0.discardRendition(id) } }
         let start = ContinuousClock.now
         scheduler.run(DecodeRun(id, making: .image, of: entry, or: nil)) { [self] job, image -> ImageResponse in
-            store.storeInMemory(image, for: job, response: entry.response, mark: found.mark)
+            storeStage.storeInMemory(image, for: job, response: entry.response, mark: found.mark)
             var response = ImageResponse(image: image, source: .disk, url: job.request.url)
             response.durations.reading = found.readingDuration
             response.durations.decoding = .now - start
@@ -110,7 +99,7 @@ final class RenditionStage: PipelineStage {
                 ioQueue.submit(priority: .veryLow) { self.renditions.cache?.remove(entry.key) }
                 return graph.update { $0.discardRendition(id) }
             }
-            for task in graph.withLock({ $0.finishJob(id) }) { delivery.deliver(response, to: task) }
+            for task in graph.withLock({ $0.finishJob(id) }) { deliveryStage.deliver(response, to: task) }
             if let refresh { graph.apply([.refresh(refresh)]) }
         }
     }

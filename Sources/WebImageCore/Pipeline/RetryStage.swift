@@ -1,17 +1,8 @@
 import FoundationEssentials
 
 /// After a failed stage 4: a stale copy serves, or the loader is asked again later, or the fetch fails.
-final class RetryStage: PipelineStage {
+struct RetryStage: PipelineStage {
     let context: StageContext
-    private let next: DecodeStage
-    private let delivery: DeliveryStage
-
-    init(_ context: StageContext, next: DecodeStage, delivery: DeliveryStage) {
-        self.context = context
-        self.next = next
-        self.delivery = delivery
-    }
-
     func recover(_ id: JobGraph.Fetch.ID, from error: ImageError) {
         guard let fetch = graph.withLock({ $0.fetches[id] }) else { return }
         var error = error
@@ -26,13 +17,13 @@ final class RetryStage: PipelineStage {
         } else if case .renditions = fetch.validation, var data = staleRenditions(id, despite: error) {
             data.refreshError = told()
             WebImageLog.debug("A stale cached image is used: \(error)")
-            next.decode(id, data)
+            decodeStage.decode(id, data)
         } else if var data = staleImagesInMemory(id, despite: error) {
             data.refreshError = told()
             WebImageLog.debug("A stale image in memory is used: \(error)")
             // There are no bytes.
-            delivery.failReaders(of: id, told())
-            next.decode(id, data)
+            deliveryStage.failReaders(of: id, told())
+            decodeStage.decode(id, data)
         } else if fetch.isWanted, let delay = delay(after: error, fetch) {
             observers.notify(fetch.request.url, .retrying(error, after: delay))
             WebImageLog.debug("The load is retried in \(delay): \(error)")
@@ -42,7 +33,7 @@ final class RetryStage: PipelineStage {
             }
         } else {
             context.dependencies.recordFailure(error, fetch.request)
-            delivery.fail(id, error)
+            deliveryStage.fail(id, error)
         }
     }
 

@@ -1,35 +1,44 @@
-import FoundationEssentials
+import Synchronization
 
-/// What the stages of a pipeline share.
+/// What the stages of a pipeline share: the parts that it is made of, the jobs, and the state of the stages that have one.
 final class StageContext: Sendable {
     let dependencies: Pipeline.Dependencies
     let graph: SharedGraph
+    let preparation: RequestPreparation
     let memory: MemoryLookUp
     let renditions: RenditionTier
     let maker: ImageMaker
-    let scheduler: DecodeScheduler
+    let writer: DiskWriter
+    let intake: Mutex<GraphIntake.State>
+    let disk = Mutex(DiskWatch.State())
+    /// The tasks that wait for the disk to say whether it has a larger file.
+    let waitingForVariants = Mutex<[ObjectIdentifier: ImageTask]>([:])
+    /// The tasks whose interceptors have not ended.
+    let intercepted = Mutex<[ObjectIdentifier: InterceptorStage.Running]>([:])
 
     init(_ dependencies: Pipeline.Dependencies) {
         self.dependencies = dependencies
         graph = SharedGraph(decodeQueue: dependencies.decodeQueue)
+        preparation = RequestPreparation(dependencies)
         memory = MemoryLookUp(dependencies)
         renditions = RenditionTier(dependencies)
         maker = ImageMaker(dependencies)
-        scheduler = DecodeScheduler(dependencies, graph: graph, maker: maker, renditions: renditions)
+        writer = DiskWriter(dependencies)
+        intake = Mutex(GraphIntake.State(waiting: WaitingLoads(newestFirst: dependencies.admitsNewestFirst)))
     }
 }
 
-/// A stage of the pipeline. Its stored properties are the stages that it calls, and its state.
+/// A stage of the pipeline: a value around what all stages share, which calls the next one by its name.
 protocol PipelineStage: Sendable {
     var context: StageContext { get }
 }
 
 extension PipelineStage {
     var graph: SharedGraph { context.graph }
+    var preparation: RequestPreparation { context.preparation }
     var memory: MemoryLookUp { context.memory }
     var renditions: RenditionTier { context.renditions }
     var maker: ImageMaker { context.maker }
-    var scheduler: DecodeScheduler { context.scheduler }
     var memoryCache: any MemoryCaching { context.dependencies.memoryCache }
     var memoryLifetime: Duration? { context.dependencies.memoryLifetime }
     var dataCache: (any DataCaching)? { context.dependencies.dataCache }

@@ -1,15 +1,8 @@
 import FoundationEssentials
 
 /// Beside stage 4, on the decode queue: the cached image, shown until the server has said whether it is current.
-final class StaleImageStage: PipelineStage {
+struct StaleImageStage: PipelineStage {
     let context: StageContext
-    private let next: DecodeStage
-
-    init(_ context: StageContext, next: DecodeStage) {
-        self.context = context
-        self.next = next
-    }
-
     /// - Parameters:
     ///   - original: The original on disk; `nil` when the jobs only have renditions.
     ///   - reservation: Counts the bytes of the original until they are decoded.
@@ -58,6 +51,6 @@ final class StaleImageStage: PipelineStage {
             for task in graph.job(id)?.tasks ?? [] where task.wantsPreview { task.report(partial: image) }
         }
         // The server may have answered in the meantime; this thread then decodes the answer.
-        if let answer = graph.withLock({ $0.endStaleImage(image, of: id) }) { next.continueDecoding(id, answer) }
+        if let answer = graph.withLock({ $0.endStaleImage(image, of: id) }) { decodeStage.continueDecoding(id, answer) }
     }
 }

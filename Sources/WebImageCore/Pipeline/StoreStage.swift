@@ -1,19 +1,11 @@
 import FoundationEssentials
 
 /// Stage 6, on the decode queue and the I/O queue: the memory cache and, behind what is delivered, the disk caches.
-final class StoreStage: PipelineStage {
+struct StoreStage: PipelineStage {
     let context: StageContext
-    private let writer: DiskWriter
-    private let next: DeliveryStage
-
+    private var writer: DiskWriter { context.writer }
     private var serializer: CacheSerializer? { context.dependencies.serializer }
     private var storeOrder: StoreOrder { context.dependencies.storeOrder }
-
-    init(_ context: StageContext, next: DeliveryStage) {
-        self.context = context
-        writer = DiskWriter(context.dependencies)
-        self.next = next
-    }
 
     /// Prepares an image for display, and keeps it in the memory cache.
     /// - Parameters:
@@ -60,8 +52,9 @@ final class StoreStage: PipelineStage {
         @Sendable func deliver(to task: ImageTask) {
             switch outcome.result {
             // A confirmed rendition has no bytes here.
-            case .success(let response) where bytes.isEmpty: next.deliver(response, to: task)
-            case let result: next.deliver(task.request.includesData ? result.map { $0.with(bytes) } : result, to: task)
+            case .success(let response) where bytes.isEmpty: deliveryStage.deliver(response, to: task)
+            case let result:
+                deliveryStage.deliver(task.request.includesData ? result.map { $0.with(bytes) } : result, to: task)
             }
         }
         let tasks = graph.withLock { $0.finishJob(id) }
@@ -92,11 +85,11 @@ extension StoreStage {
         response.head = data.loaded.head
         response.metrics = data.loaded.metrics
         response.refreshError = data.refreshError
-        guard task.request.cacheAccess.awaitsWrites else { return next.deliver(.success(response), to: task) }
+        guard task.request.cacheAccess.awaitsWrites else { return deliveryStage.deliver(.success(response), to: task) }
         let key = task.current.sourceKey
         ioQueue.submit { [response] in
             self.dataCache?.waitUntilWritten(key)
-            self.next.deliver(.success(response), to: task)
+            deliveryStage.deliver(.success(response), to: task)
         }
     }
 }

@@ -3,44 +3,29 @@ import Synchronization
 
 /// Beside stage 1, on the I/O queue: whether the disk has a larger file of an image than the one that fits. It is decoded at the
 /// size that is asked for, and nothing is downloaded.
-final class VariantStage: Sendable {
-    private let dataCache: (any DataCaching)?
-    private let renditionCache: DiskCache?
-    private let ioQueue: WorkQueue
-    private let timeLimit: Duration
-    private let clock: any TimeKeeping
-    private let watch: DiskWatch
-    private let next: GraphIntake
-    private let waiting = Mutex<[ObjectIdentifier: ImageTask]>([:])
-
-    init(_ dependencies: Pipeline.Dependencies, watch: DiskWatch, next: GraphIntake) {
-        dataCache = dependencies.dataCache
-        renditionCache = dependencies.renditionCache
-        ioQueue = dependencies.ioQueue
-        timeLimit = dependencies.diskTimeLimit
-        clock = dependencies.diskWatchClock
-        self.watch = watch
-        self.next = next
-    }
+struct VariantStage: PipelineStage {
+    let context: StageContext
+    private var renditionCache: DiskCache? { renditions.cache }
+    private var clock: any TimeKeeping { context.dependencies.diskWatchClock }
 
     /// The tasks that wait for the disk.
-    var tasks: [ImageTask] { waiting.withLock { Array($0.values) } }
+    var tasks: [ImageTask] { context.waitingForVariants.withLock { Array($0.values) } }
 
     /// Loads the image of a task from a larger file on disk, or has the task join the job of its own file.
     func start(_ task: ImageTask) {
         let request = task.request
         guard dataCache != nil, request.readTiers.contains(.originals), request.variantChoice?.isFinal == false,
-            watch.begin(request)
-        else { return next.add(.join(task)) }
-        waiting.withLock { $0[ObjectIdentifier(task)] = task }
+            diskWatch.begin(request)
+        else { return intake.add(.join(task)) }
+        context.waitingForVariants.withLock { $0[ObjectIdentifier(task)] = task }
         ioQueue.submit(priority: task.priority) {
             self.goOn(with: task, self.find(for: request))
-            self.watch.end()
+            diskWatch.end()
         }
         // A disk that hangs must not hold the load up, unless nothing else has the image.
         guard request.cachePolicy.asksLoader else { return }
-        clock.run(after: timeLimit) { [weak self, weak task] in
-            if let task { self?.goOn(with: task, nil) }
+        clock.run(after: context.dependencies.diskTimeLimit) { [weak context, weak task] in
+            if let context, let task { VariantStage(context: context).goOn(with: task, nil) }
         }
     }
 
@@ -55,10 +40,12 @@ final class VariantStage: Sendable {
 
     /// - Parameter found: The request for a file that serves instead of the one that fits.
     private func goOn(with task: ImageTask, _ found: ImageRequest?) {
-        guard waiting.withLock({ $0.removeValue(forKey: ObjectIdentifier(task)) }) != nil, !task.isCancelled else {
+        guard context.waitingForVariants.withLock({ $0.removeValue(forKey: ObjectIdentifier(task)) }) != nil,
+            !task.isCancelled
+        else {
             return
         }
-        guard var request = found else { return next.add(.join(task)) }
+        guard var request = found else { return intake.add(.join(task)) }
         request.variantChoice?.isFinal = true
         request.priority = task.priority
         request.previewURL = nil
