@@ -8,8 +8,9 @@ import Synchronization
 ///
 /// The graph takes some dozens of loads of images at a time, and the others wait, which costs next to nothing: a list of thousands
 /// neither keeps the processor from its first images nor fills the memory. Only loads that are as urgent or more count, so that a
-/// more urgent load does not wait for others. While none of them ends, others enter slowly all the same: those within may wait for a
-/// server that does not answer, or for a load that waits here. Loads of bytes decode nothing, and enter at once.
+/// more urgent load does not wait for others. The graph says when one has ended. While none does, others enter slowly all the same:
+/// those within may wait for a server that does not answer, or for a load that waits here. Loads of bytes decode nothing, and enter
+/// at once.
 struct GraphIntake: PipelineStage {
     enum Change: Sendable {
         /// The image of a task is not in memory, so the task joins the job of its image.
@@ -45,30 +46,30 @@ struct GraphIntake: PipelineStage {
         /// Whether loads that wait are about to enter.
         var isAdmitting = false
         var waiting: WaitingLoads
-        /// How many rests have passed in which no load has entered.
-        var restCount = 0
+        /// Whether loads that wait may have room, since a job has ended or none has for long.
+        var isDue = false
+        /// Whether the end of a period is awaited in which others may end.
+        var isTimed = false
+        /// Whether a load has entered in this period.
+        var hasEntered = false
+        /// How many loads enter a graph that has enough.
+        var excess = 0
 
         var admits: Bool { !isHolding && !waiting.isEmpty }
-
-        /// Whether loads enter a graph that has enough. A few that are left need not wait as long as a list.
-        var admitsExcess: Bool {
-            let excess = GraphIntake.excess
-            return admits && restCount >= (waiting.count <= excess.loadCount ? excess.restCountOfFew : excess.restCount)
-        }
+        var hasMore: Bool { !changes.isEmpty || isDue && admits }
     }
 
     /// The number of loads from which on others wait that are no more urgent. Decoders and connections are busy with fewer.
     private static let enough = 64
-    /// How many loads enter a graph that has enough, and after how many rests in which none did: some 2,000 a second.
-    private static let excess = (loadCount: 16, restCount: 16, restCountOfFew: 2)
+    /// How many loads enter a graph that has enough after a period in which none did: some 2,000 a second.
+    private static let excess = (loadCount: 16, period: Duration.milliseconds(8))
     /// How many loads enter before the changes are looked at that have come meanwhile.
     private static let admittedAtOnce = 64
 
     let context: StageContext
+
     /// The number of changes that are still to be made.
-    var pendingCount: Int {
-        context.intake.withLock { max($0.changes.count + $0.running.count, $0.isAdmitting ? 1 : 0) }
-    }
+    var pendingCount: Int { context.intake.withLock { max($0.changes.count + $0.running.count, $0.isAdmitting ? 1 : 0) } }
 
     /// The number of tasks that wait outside of the graph.
     var waitingCount: Int { context.intake.withLock { $0.waiting.count } }
@@ -107,10 +108,29 @@ struct GraphIntake: PipelineStage {
     }
 
     func add(_ change: Change) {
+        wake { $0.changes.append(change) }
+    }
+
+    /// Lets loads that wait into the room that jobs have left.
+    func jobsEnded() {
+        wake { $0.isDue = true }
+    }
+
+    private func endPeriod() {
+        wake { state in
+            state.isTimed = false
+            state.isDue = true
+            state.excess = state.hasEntered ? 0 : Self.excess.loadCount
+            state.hasEntered = false
+        }
+    }
+
+    private func wake(_ change: (inout State) -> Void) {
         let isFirst = context.intake.withLock { state in
-            state.changes.append(change)
-            defer { state.isScheduled = true }
-            return !state.isScheduled
+            change(&state)
+            guard !state.isScheduled else { return false }
+            state.isScheduled = state.hasMore
+            return state.isScheduled
         }
         if isFirst { context.dependencies.intakeQueue.submit { self.makeChanges() } }
     }
@@ -129,21 +149,18 @@ struct GraphIntake: PipelineStage {
         } while hasMoreSoon() || !endIfIdle()
     }
 
-    /// Rests before the thread goes to sleep for good. A list binds dozens of images within a frame, and waking the thread for
-    /// each would take the main thread a quarter of the time of a bind. Loads that wait are looked at after a longer rest.
+    /// Rests before the thread goes to sleep. A list binds dozens of images within a frame, and waking the thread for each would
+    /// take the main thread a quarter of the time of a bind. While loads wait, jobs end one after another.
     private func hasMoreSoon() -> Bool {
         let (hasChanges, admits) = context.intake.withLock { (!$0.changes.isEmpty, $0.admits) }
         if hasChanges { return true }
         usleep(admits ? 400 : 100)
-        return context.intake.withLock { state in
-            if admits { state.restCount += 1 }
-            return !state.changes.isEmpty || state.admits
-        }
+        return context.intake.withLock { $0.hasMore }
     }
 
     private func endIfIdle() -> Bool {
         context.intake.withLock { state in
-            state.isScheduled = !state.changes.isEmpty || state.admits
+            state.isScheduled = state.hasMore
             return !state.isScheduled
         }
     }
@@ -159,17 +176,23 @@ struct GraphIntake: PipelineStage {
 
     /// Lets loads that wait into the graph, those that are most urgent first.
     private func admit() {
-        var excess = context.intake.withLock { state in
+        var (excess, begins) = context.intake.withLock { state in
             state.isAdmitting = state.admits
-            guard state.admitsExcess else { return 0 }
-            state.restCount = 0
-            return Self.excess.loadCount
+            state.isDue = false
+            let begins = state.admits && !state.isTimed
+            if begins { state.isTimed = true }
+            return (exchange(&state.excess, with: 0), begins)
         }
+        if begins { SystemClock().run(after: Self.excess.period) { [weak context] in
+                if let context { GraphIntake(context: context).endPeriod() }
+            } }
         var count = 0
-        while count < Self.admittedAtOnce, let priority = context.intake.withLock({ $0.waiting.highestPriority() }) {
+        while let priority = context.intake.withLock({ $0.waiting.highestPriority() }) {
             let hasRoom = graph.withLock { $0.jobCount(from: priority) < Self.enough }
             guard hasRoom || excess > 0 else { break }
-            let loads = takeWaiting(resetsRests: hasRoom)
+            // The changes that have come meanwhile go first.
+            guard count < Self.admittedAtOnce else { return jobsEnded() }
+            let loads = takeWaiting(hasRoom: hasRoom)
             guard !loads.isEmpty else { break }
             for load in loads { enter(load) }
             // The tasks are released with the lock free.
@@ -181,12 +204,12 @@ struct GraphIntake: PipelineStage {
     }
 
     /// Removes and returns the loads that are due. They count as running until they are in the graph.
-    private func takeWaiting(resetsRests: Bool) -> [WaitingLoads.Load] {
+    private func takeWaiting(hasRoom: Bool) -> [WaitingLoads.Load] {
         context.intake.withLock { state in
             guard state.admits else { return [] }
             let loads = state.waiting.next()
             state.running = loads.map(Change.init)
-            if resetsRests { state.restCount = 0 }
+            if hasRoom { state.hasEntered = true }
             return loads
         }
     }
@@ -219,9 +242,7 @@ struct GraphIntake: PipelineStage {
 
     /// Takes a load in, with those that wait for the same source, or lets it wait.
     private func take(_ load: WaitingLoads.Load, _ mayEnter: () -> Bool) {
-        guard !context.intake.withLock({ $0.isHolding }), mayEnter() else {
-            return context.intake.withLock { $0.waiting.add(load) }
-        }
+        guard !context.intake.withLock({ $0.isHolding }), mayEnter() else { return context.intake.withLock { $0.waiting.add(load) } }
         let others = context.intake.withLock { state in
             let others = state.waiting.removeAll(withSourceOf: load)
             if !others.isEmpty { state.running += others.map(Change.init) }

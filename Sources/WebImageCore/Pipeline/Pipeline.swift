@@ -95,6 +95,9 @@ package final class Pipeline: PipelineStage {
         }
     }
 
+    /// Takes note that the graph has fewer jobs.
+    func jobsEnded() { intake.jobsEnded() }
+
     private func storesOriginal(of fetch: JobGraph.Fetch.ID) -> Bool {
         guard dependencies.dataCache != nil, let request = graph.request(of: fetch) else { return false }
         return request.cacheAccess.writes.contains(.originals)

@@ -37,15 +37,18 @@ final class SharedGraph: Sendable {
     }
 
     private func change<R: Sendable>(_ body: (inout JobGraph) -> (R, [JobGraph.Effect])) -> R {
-        let (result, effects, pipeline, decoders, removals) = state.withLock { state in
+        let (result, effects, hasEnded, pipeline, decoders, removals) = state.withLock { state in
+            let jobCount = state.graph.jobs.count
             var (result, effects) = body(&state.graph)
+            let hasEnded = state.graph.jobs.count < jobCount
             let cancellations = state.graph.takeCancellations()
             if !cancellations.isEmpty { effects += cancellations }
-            let pipeline = effects.isEmpty ? nil : state.pipeline
-            return (result, effects, pipeline, state.graph.takeDecoders(), state.graph.takeRemovals())
+            let pipeline = effects.isEmpty && !hasEnded ? nil : state.pipeline
+            return (result, effects, hasEnded, pipeline, state.graph.takeDecoders(), state.graph.takeRemovals())
         }
         if let decoders { decodeQueue.submit(priority: .veryHigh) { decoders.release() } }
         pipeline?.apply(effects)
+        if hasEnded { pipeline?.jobsEnded() }
         return withExtendedLifetime(removals) { result }
     }
 
