@@ -15,7 +15,7 @@ struct BodyTests {
         let budget = MemoryBudget(limit: 1600)
         let log = EventLog<String>()
         // When more than that is arriving, for which a slow server may take its time
-        var body: MemoryBudget.ArrivingBody? = budget.arrivingBody()
+        var body: MemoryBudget.Reservation? = budget.arrivingBody()
         body?.byteCount = 200
         body?.byteCount += 200
         // Then others may begin, but keep what they get elsewhere

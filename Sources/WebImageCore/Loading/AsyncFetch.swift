@@ -12,7 +12,7 @@ final class AsyncFetch: FetchOperation {
         /// The bytes so far of one that streams.
         var body = Data()
         /// Counts them.
-        var arriving: MemoryBudget.ArrivingBody?
+        var arriving: MemoryBudget.Reservation?
         /// The events that are to be delivered, one at a time.
         var events: [LoaderEvent] = []
         var isDelivering = false

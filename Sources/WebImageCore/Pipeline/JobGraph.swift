@@ -128,7 +128,7 @@ struct JobGraph: Sendable {
             /// The bytes that the loader has told of, and of how many.
             var progress: (received: Int64, expected: Int64?) = (0, nil)
             /// Counts these bytes.
-            var streamed: MemoryBudget.ArrivingBody?
+            var streamed: MemoryBudget.Reservation?
             /// Whether there was no memory for them, so that the attempt makes no partial images any more.
             var hasDroppedStream = false
         }

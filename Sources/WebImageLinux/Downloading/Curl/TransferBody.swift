@@ -14,7 +14,7 @@ struct TransferBody {
     private let inMemoryBodyLimit: Int
     private let budget: MemoryBudget?
     /// Counts ``memory``; `nil` before the first byte.
-    private var reservation: MemoryBudget.ArrivingBody?
+    private var reservation: MemoryBudget.Reservation?
     private var memory = Data()
     private var file: SpillFile?
     private var hasFailed = false
