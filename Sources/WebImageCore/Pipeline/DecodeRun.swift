@@ -28,13 +28,13 @@ extension DecodeScheduler {
     ///   - reservation: The memory, when the decode has waited for it.
     ///   - show: Takes the image of the rendition.
     ///   - decode: Decodes the original.
-    ///   - completion: Called with the memory still taken, and with `nil` when there is nothing to decode. Not called when the job is gone.
+    ///   - completion: Called with the memory of the image, and with `nil` when there is nothing to decode. Not called when the job is gone.
     func run<Value: Sendable>(
         _ run: DecodeRun,
         holding reservation: MemoryBudget.Reservation? = nil,
         show: @escaping @Sendable (JobGraph.Job, WebImage) -> Value,
         decode: @escaping @Sendable (JobGraph.Job, FetchedData, DecodeMemory) throws(ImageError) -> Value,
-        completion: @escaping @Sendable (JobGraph.Job, Result<Value, ImageError>?) -> Void
+        completion: @escaping @Sendable (JobGraph.Job, Result<Value, ImageError>?, MemoryBudget.Reservation?) -> Void
     ) {
         guard let job = graph.job(run.id) else { return }
         var next = run
@@ -50,14 +50,14 @@ extension DecodeScheduler {
                 guard let memory = reserve(rendition.pixelByteCount, isSlow: false) else { return }
                 defer { withExtendedLifetime(memory) {} }
                 if let image = renditions.image(of: rendition, options: maker.decodeOptions(job.request)) {
-                    return completion(job, .success(show(job, image)))
+                    return completion(job, .success(show(job, image)), memory)
                 }
                 // The callers still have the reservation, so that releasing it is not enough.
                 memory.shrink(to: 0)
             }
             return self.run(next, show: show, decode: decode, completion: completion)
         }
-        guard let data = run.original else { return completion(job, nil) }
+        guard let data = run.original else { return completion(job, nil, nil) }
         do throws(ImageError) {
             let cost = try maker.cost(
                 of: data,
@@ -75,10 +75,10 @@ extension DecodeScheduler {
                 memory.shrink(to: 0)
                 throw error
             }
-            completion(job, .success(value))
+            completion(job, .success(value), memory)
         } catch {
-            guard let count = error.pixelCount(after: run.pixelCount) else { return completion(job, .failure(error)) }
-            next.pixelCount = count
+            next.pixelCount = error.pixelCount(after: run.pixelCount)
+            guard next.pixelCount != nil else { return completion(job, .failure(error), nil) }
             self.run(next, show: show, decode: decode, completion: completion)
         }
     }

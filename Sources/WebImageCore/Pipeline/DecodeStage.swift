@@ -62,7 +62,7 @@ struct DecodeStage: PipelineStage {
             return outcome(image, of: job, data)
         } decode: { [self] job, data, memory throws(ImageError) in
             try decodedImage(of: job, id: id, data, with: memory)
-        } completion: { [self] job, result in
+        } completion: { [self] job, result, _ in
             switch result {
             case .success(let outcome): storeStage.finish(id, job, with: outcome, of: data)
             case .failure(let error): fail(id, job, data, error)

@@ -94,7 +94,7 @@ struct RenditionStage: PipelineStage {
             return response
         } decode: { job, _, _ throws(ImageError) in
             throw .cancelled(job.request.url)
-        } completion: { [self] _, result in
+        } completion: { [self] _, result, _ in
             guard let response = try? result?.get() else {
                 ioQueue.submit(priority: .veryLow) { self.renditions.cache?.remove(entry.key) }
                 return graph.update { $0.discardRendition(id) }

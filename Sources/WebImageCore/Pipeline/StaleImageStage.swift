@@ -12,23 +12,20 @@ struct StaleImageStage: PipelineStage {
         holding reservation: MemoryBudget.Reservation? = nil
     ) {
         for job in graph.withLock({ $0.beginStaleImages(of: fetch) }) {
-            let isSlow = original.map { self.isSlow($0, job.id) } ?? false
+            let data = original.map { FetchedData(stored: $0, origin: .disk) }
+            let request = graph.job(job.id)?.request
+            let isSlow = if let data, let request { scheduler.isSlow(data, for: request) } else { false }
             scheduler.submit(job.id, making: .staleImage, priority: job.priority, isSlow: isSlow) {
-                self.show(job.id, original, holding: reservation)
+                self.show(job.id, data, holding: reservation)
             }
         }
     }
 
-    private func isSlow(_ original: CacheEntry, _ id: JobGraph.Job.ID) -> Bool {
-        graph.job(id).map { scheduler.isSlow(FetchedData(stored: original, origin: .disk), for: $0.request) } ?? false
-    }
-
     /// - Parameter body: Counts the bytes of the original.
-    private func show(_ id: JobGraph.Job.ID, _ original: CacheEntry?, holding body: MemoryBudget.Reservation?) {
+    private func show(_ id: JobGraph.Job.ID, _ data: FetchedData?, holding body: MemoryBudget.Reservation?) {
         // What was to be shown in the meantime may not be needed any more.
         guard let job = graph.job(id), case .stale(.decoding) = job.preview else { return }
         if let entry = memoryCache.entry(for: job.request) { return end(id, entry.image) }
-        let data = original.map { FetchedData(stored: $0, origin: .disk) }
         scheduler.run(DecodeRun(id, making: .staleImage, of: job.rendition, or: data)) { _, image in
             image
         } decode: { [self] job, data, memory throws(ImageError) in
@@ -39,8 +36,10 @@ struct StaleImageStage: PipelineStage {
             }
             memory.reservation.shrink(to: memory.cost.final)
             return try maker.transform(image, for: job.request)
-        } completion: { [self] _, result in
+        } completion: { [self] _, result, memory in
             if case .failure(let error) = result { WebImageLog.debug("The stale image is not shown: \(error)") }
+            // The answer is decoded next, with memory that it may have to wait for.
+            memory?.shrink(to: 0)
             end(id, try? result?.get())
             withExtendedLifetime(body) {}
         }
