@@ -4,11 +4,11 @@ import Synchronization
 /// animation are exempt, because no animation can play without them.
 package final class AnimationBudget: Sendable {
     private struct Member {
+        enum Activity { case playing, resting, cleared }
+
         weak var buffer: FrameBuffer?
-        /// Whether the animation plays, so that it has a share.
-        var isActive = true
-        /// Whether an animation that is hidden or finished may still have frames.
-        var mayKeepFrames = false
+        /// One that plays has a share. One that is hidden or finished may have frames until it is cleared.
+        var activity = Activity.playing
     }
 
     private struct State {
@@ -49,8 +49,7 @@ package final class AnimationBudget: Sendable {
 
     func setActive(_ isActive: Bool, _ buffer: FrameBuffer) {
         state.withLock { state in
-            state.members[ObjectIdentifier(buffer)]?.isActive = isActive
-            state.members[ObjectIdentifier(buffer)]?.mayKeepFrames = !isActive
+            state.members[ObjectIdentifier(buffer)]?.activity = isActive ? .playing : .resting
             state.shortage = 0
             if !isActive { state.departureCount &+= 1 }
         }
@@ -77,7 +76,7 @@ package final class AnimationBudget: Sendable {
 
     /// What each animation may have at least.
     private func share(_ state: borrowing State) -> Int {
-        limit / max(state.members.values.count { $0.isActive }, 1)
+        limit / max(state.members.values.count { $0.activity == .playing }, 1)
     }
 
     /// The bytes to which an animation has to keep while another one has found no room; `nil` when there is enough for all.
@@ -92,8 +91,8 @@ package final class AnimationBudget: Sendable {
     /// - Returns: Whether there were any.
     func clearResting() -> Bool {
         let buffers = state.withLock { state in
-            let resting = state.members.filter { $0.value.mayKeepFrames }
-            for key in resting.keys { state.members[key]?.mayKeepFrames = false }
+            let resting = state.members.filter { $0.value.activity == .resting }
+            for key in resting.keys { state.members[key]?.activity = .cleared }
             return resting.values.compactMap(\.buffer)
         }
         for buffer in buffers { buffer.clearWhileResting() }

@@ -6,14 +6,17 @@
 /// belong to the main thread.
 @preconcurrency @MainActor
 public final class AnimationPlayer {
+    private enum Activity { case paused, playing, finished }
+
     /// The animated image. While more of it arrives, and when a widget grows, the same player gets it with more frames or
     /// pixels.
     public private(set) var image: WebImage
-    private var animation: ImageAnimation
+    /// Both ways to an image check that it is animated.
+    private var animation: ImageAnimation { image.animation! }
     private let clock: any PlaybackClock
-    private let makeBuffer: (_ image: WebImage, _ animation: ImageAnimation, _ maximumByteCount: Int) -> FrameBuffer
+    private let makeBuffer: (WebImage, ImageAnimation, ImagePlayback) -> FrameBuffer
     private var buffer: FrameBuffer!
-    private let bufferLimit: Int
+    /// The schedule of the frames before the first damaged one, as far as it is known.
     private var timeline: PlaybackTimeline
     private var settings: ImagePlayback
 
@@ -25,10 +28,11 @@ public final class AnimationPlayer {
     private var soughtFrame: Int?
     /// The number of completed loops.
     public private(set) var currentLoop = 0
+    private var activity = Activity.paused
     /// Whether playback was started and not paused. Frames advance only while the player is visible.
-    public private(set) var isPlaying = false
+    public var isPlaying: Bool { activity == .playing }
     /// Whether all loops are completed.
-    public private(set) var isFinished = false
+    public var isFinished: Bool { activity == .finished }
 
     /// The handler that is called with the index of each frame when it becomes current.
     public var onFrame: (@MainActor (_ index: Int) -> Void)?
@@ -37,8 +41,9 @@ public final class AnimationPlayer {
     /// The handler that is called when another frame must be drawn.
     package var onChange: (() -> Void)?
 
-    /// The playback position at one time of the clock. Positions are computed from this pair.
-    private var anchor: (elapsed: Duration, time: Double) = (.zero, 0)
+    /// The playback position at one time of the clock. Positions are computed from this pair. Without a time the position stays
+    /// until there is memory for a canvas.
+    private var anchor: (elapsed: Duration, time: Double?) = (.zero, 0)
     /// The step of the current frame; `nil` after a jump, when only the frame due may be shown.
     private var shownStep: Int?
     /// Whether the current frame belongs to the image, rather than to the one with fewer pixels or frames before it.
@@ -47,10 +52,6 @@ public final class AnimationPlayer {
     private var isLate = false
     /// The number of updates, by which one notices that a handler has caused another.
     private var updateCount = 0
-    /// Whether time stands still until there is memory for a canvas.
-    private var isWaitingForMemory = false
-    /// The number of frames before the first damaged one, as far as it is known.
-    private var intactCount: Int
     /// Whether only the system settings keep the player from playing: it was not played, paused or stopped since.
     package var isHeld = false
     private var isVisible = true
@@ -78,30 +79,24 @@ public final class AnimationPlayer {
         longestStep: Duration = FrameBuffer.longestStep
     ) {
         guard let animation = image.animation, animation.frameCount > 1 else { return nil }
-        self.image = image
-        self.animation = animation
-        self.settings = settings
-        self.clock = clock
-        intactCount = animation.frameCount
-        currentFrame = image
+        (self.image, self.settings, self.clock, currentFrame) = (image, settings, clock, image)
         timeline = Self.timeline(of: image, durations: animation.durations, settings)
         let link = PlayerLink()
-        makeBuffer = { image, animation, maximumByteCount in
+        makeBuffer = { image, animation, settings in
             FrameBuffer(
                 image,
                 animation,
                 queue: queue,
                 budget: budget,
                 preparation: preparation,
-                maximumByteCount: maximumByteCount,
+                maximumByteCount: settings.maximumBufferByteCount ?? budget.limit,
                 wholeByteCount: wholeByteCount,
                 longestStep: longestStep
             ) {
                 dispatcher.dispatch { MainActor.assumeIsolated { link.player?.update() } }
             }
         }
-        bufferLimit = budget.limit
-        buffer = makeBuffer(image, animation, settings.maximumBufferByteCount ?? bufferLimit)
+        buffer = makeBuffer(image, animation, settings)
         link.player = self
     }
 
@@ -123,10 +118,12 @@ public final class AnimationPlayer {
     }
 
     /// Rebuilds the timeline so that playback continues at the current frame, or begins with the first one in its order.
-    /// - Parameter keepsOrder: Whether the frames keep their order, so that a finished animation is at the end of a loop.
-    private func rebuildTimeline(keepsOrder: Bool) {
+    /// - Parameters:
+    ///   - frameCount: The number of intact frames.
+    ///   - keepsOrder: Whether the frames keep their order, so that a finished animation is at the end of a loop.
+    private func rebuildTimeline(frameCount: Int, keepsOrder: Bool) {
         let isAtStart = !isPlaying && !isFinished && anchor.elapsed == .zero
-        timeline = Self.timeline(of: image, durations: Array(animation.durations.prefix(intactCount)), settings)
+        timeline = Self.timeline(of: image, durations: Array(animation.durations.prefix(frameCount)), settings)
         var start = isAtStart ? .zero : timeline.start(ofFrame: currentFrameIndex, loop: loopOnDisplay) ?? .zero
         if isFinished, keepsOrder, timeline.frame(ofStep: 0) == currentFrameIndex {
             // A bounce ends with the frame that the next loop begins with.
@@ -144,13 +141,13 @@ public final class AnimationPlayer {
         // A partial animation has only reached the end of the frames that had arrived.
         let isAtItsEnd = isFinished && !self.image.isPartial
         let elapsed = elapsed
-        (self.image, self.animation, intactCount) = (image, animation, animation.frameCount)
+        self.image = image
         let hasSameFrames = hasOwnFrame && buffer.grow(to: image, animation)
         if hasSameFrames {
             if currentFrameIndex == 0 { currentFrame = image }
         } else {
             let old = buffer
-            buffer = makeBuffer(image, animation, settings.maximumBufferByteCount ?? bufferLimit)
+            buffer = makeBuffer(image, animation, settings)
             old?.close()
         }
         timeline = Self.timeline(of: image, durations: animation.durations, settings)
@@ -161,8 +158,7 @@ public final class AnimationPlayer {
             guard timeline.frame(ofStep: step) == currentFrameIndex else { return nil }
             return hasSameFrames ? step : step - 1
         }
-        isPlaying = isPlaying || isFinished && !isAtItsEnd
-        isFinished = isAtItsEnd
+        if isFinished, !isAtItsEnd { activity = .playing }
         update()
         if !isVisible { buffer.rest(shown: currentFrameIndex) }
     }
@@ -183,9 +179,9 @@ public final class AnimationPlayer {
             let changesTimeline = changesOrder || newValue.loopCount != settings.loopCount
             settings = newValue
             if changesTimeline {
-                rebuildTimeline(keepsOrder: !changesOrder)
+                rebuildTimeline(frameCount: timeline.frameCount, keepsOrder: !changesOrder)
                 // Where the current frame is the last one in the new order, too, nothing is left to play.
-                isFinished = isFinished && timeline.isLast(duePosition)
+                if isFinished, !timeline.isLast(duePosition) { activity = .paused }
                 if isFinished { anchor.elapsed = timeline.totalDuration ?? anchor.elapsed }
             } else {
                 anchor = (elapsed, clock.now)
@@ -199,13 +195,12 @@ public final class AnimationPlayer {
     public func play() {
         isHeld = false
         if isFinished {
-            isFinished = false
             (currentLoop, shownStep) = (0, nil)
             anchor = (.zero, clock.now)
         }
         guard !isPlaying else { return }
-        anchor = (anchor.elapsed, clock.now)
-        isPlaying = true
+        anchor.time = clock.now
+        activity = .playing
         update()
     }
 
@@ -214,9 +209,8 @@ public final class AnimationPlayer {
         isHeld = false
         guard isPlaying else { return }
         anchor = (shownElapsed, clock.now)
-        (isPlaying, isLate) = (false, false)
-        cancelCall?()
-        cancelCall = nil
+        (activity, isLate) = (.paused, false)
+        cancelCall.take()?()
         if isVisible { requestFrames(at: duePosition, isPaused: true) }
         releaseWhileNothingMoves()
     }
@@ -225,7 +219,7 @@ public final class AnimationPlayer {
     /// of them.
     public func stop() {
         pause()
-        (currentLoop, shownStep, isFinished) = (0, nil, false)
+        (currentLoop, shownStep, activity) = (0, nil, .paused)
         soughtFrame = timeline.frame(ofStep: 0)
         anchor = (.zero, clock.now)
         buffer.rest(shown: currentFrameIndex)
@@ -240,10 +234,9 @@ public final class AnimationPlayer {
     ///     animation has finished.
     public func seek(to frame: Int, loop: Int? = nil) {
         let loop = timeline.nearest(loop: loop ?? loopOnDisplay)
-        guard (0..<intactCount).contains(frame), let start = timeline.start(ofFrame: frame, loop: loop) else { return }
-        isFinished = false
-        currentLoop = loop
-        soughtFrame = frame
+        guard let start = timeline.start(ofFrame: frame, loop: loop) else { return }
+        if isFinished { activity = .paused }
+        (currentLoop, soughtFrame) = (loop, frame)
         anchor = (start, clock.now)
         shownStep = nil
         update()
@@ -251,8 +244,8 @@ public final class AnimationPlayer {
 
     /// Steps by a number of frames in file order, backwards if it is negative. Steps wrap around at both ends.
     public func step(by count: Int = 1) {
-        let next = ((soughtFrame ?? currentFrameIndex) + count % intactCount) % intactCount
-        seek(to: next < 0 ? next + intactCount : next)
+        let next = ((soughtFrame ?? currentFrameIndex) + count % timeline.frameCount) % timeline.frameCount
+        seek(to: next < 0 ? next + timeline.frameCount : next)
     }
 
     /// Sets whether the animation is visible. An invisible one pauses, and keeps only its current frame, or all frames where it
@@ -262,13 +255,11 @@ public final class AnimationPlayer {
         let elapsed = shownElapsed
         (self.isVisible, isLate) = (isVisible, false)
         anchor = (elapsed, clock.now)
-        cancelRelease?()
-        cancelRelease = nil
+        cancelRelease.take()?()
         if isVisible {
             update()
         } else {
-            cancelCall?()
-            cancelCall = nil
+            cancelCall.take()?()
             buffer.rest(shown: currentFrameIndex)
             releaseWhileNothingMoves()
         }
@@ -278,8 +269,7 @@ public final class AnimationPlayer {
     private func releaseWhileNothingMoves() {
         // What happens while the animation is hidden does not matter.
         guard isVisible || cancelRelease == nil else { return }
-        cancelRelease?()
-        cancelRelease = nil
+        cancelRelease.take()?()
         guard !isRunning, !isFinished || image.isPartial, buffer.keepsDecoderMemory else { return }
         cancelRelease = clock.call(at: clock.now + Self.releaseDelay) { [weak self] in
             self?.cancelRelease = nil
@@ -296,8 +286,8 @@ public final class AnimationPlayer {
     private var rate: Double { settings.rate.bounded(to: 0...1_000_000, ifNaN: 0) }
 
     private var elapsed: Duration {
-        guard isRunning, !isWaitingForMemory else { return anchor.elapsed }
-        return anchor.elapsed + .bounded(seconds: (clock.now - anchor.time) * rate)
+        guard isRunning, let time = anchor.time else { return anchor.elapsed }
+        return anchor.elapsed + .bounded(seconds: (clock.now - time) * rate)
     }
 
     /// The position due, with 0.5 ms of slack: rounding may wake the player marginally early.
@@ -311,15 +301,13 @@ public final class AnimationPlayer {
 
     /// Shows the frame due, requests the frames that follow, and schedules the next update.
     func update() {
-        cancelCall?()
-        cancelCall = nil
-        resumeClock()
+        cancelCall.take()?()
+        anchor.time = anchor.time ?? clock.now
         let end = buffer.end
         guard end > 1 else { return finish() }
-        if end < intactCount {
+        if end < timeline.frameCount {
             // The frames from here on are damaged, so the animation becomes shorter.
-            intactCount = end
-            rebuildTimeline(keepsOrder: true)
+            rebuildTimeline(frameCount: end, keepsOrder: true)
             shownStep = nil
         }
         waitForDecoder()
@@ -335,7 +323,7 @@ public final class AnimationPlayer {
         guard isRunning else { return }
         if isLate, buffer.waitsForMemory { return waitForMemory() }
         if let due = position.end {
-            let time = anchor.time + (due - anchor.elapsed) / .seconds(1) / rate
+            let time = (anchor.time ?? clock.now) + (due - anchor.elapsed) / .seconds(1) / rate
             cancelCall = clock.call(at: time) { [weak self] in self?.update() }
         } else if shownStep == position.step {
             finish()
@@ -346,22 +334,10 @@ public final class AnimationPlayer {
     /// is missed meanwhile, and nothing wakes the player but the frame.
     private func waitForMemory() {
         let next = shownStep.map { timeline.start(ofStep: $0 + 1) }
-        anchor = (min(next ?? elapsed, elapsed), clock.now)
-        isWaitingForMemory = true
+        anchor = (min(next ?? elapsed, elapsed), nil)
         let position = duePosition
-        _ = buffer.frame(position.frame)
+        if buffer.frame(position.frame) != nil { return update() }
         requestFrames(at: position)
-        // The memory may have come in the meantime, and the frame with it.
-        guard !buffer.waitsForMemory else { return }
-        resumeClock()
-        cancelCall = clock.call(at: clock.now) { [weak self] in self?.update() }
-    }
-
-    /// Lets time pass again.
-    private func resumeClock() {
-        guard isWaitingForMemory else { return }
-        anchor.time = clock.now
-        isWaitingForMemory = false
     }
 
     /// Holds the clock where a slow decoder would otherwise never catch up: at the target of a jump, which would move
@@ -431,8 +407,7 @@ public final class AnimationPlayer {
         guard !isFinished else { return }
         // The position is the exact end, however late this call is: if more frames arrive, playback continues there.
         anchor = (min(elapsed, timeline.totalDuration ?? elapsed), clock.now)
-        isFinished = true
-        isPlaying = false
+        activity = .finished
         buffer.rest(shown: currentFrameIndex)
         if image.isPartial {
             // The frames that arrive next are drawn on those before.

@@ -51,15 +51,7 @@ package final class FrameBuffer: Sendable {
         bytesPerFrame = animation.bytesPerFrame
         let decoder = animation.makeDecoder()
         keepsDecoderMemory = decoder is any InterruptibleFrameDecoding
-        state = Mutex(
-            State(
-                image: image,
-                animation: animation,
-                decoder: decoder,
-                end: animation.frameCount,
-                keepsAllFrames: animation.byteCountOfFrames <= self.wholeByteCount
-            )
-        )
+        state = Mutex(State(image: image, animation: animation, decoder: decoder, end: animation.frameCount))
         budget.add(self)
     }
 
@@ -70,15 +62,13 @@ package final class FrameBuffer: Sendable {
 
     /// Drops all frames and stops decoding.
     package func close() {
-        let wait = state.withLock { state in
-            state.isClosed = true
-            state.requested = []
+        let activity = state.withLock { state in
+            (state.request, state.awaited) = (State.Request(), nil)
+            let activity = exchange(&state.activity, with: .closed)
             dropFrames(except: [], &state)
-            // The frame being decoded is charged as well.
-            for index in state.budgetedFrames { releaseBudget(of: index, &state) }
-            return exchange(&state.wait, with: nil)
+            return activity
         }
-        if let wait, let ticket = wait.ticket { wait.budget?.cancel(ticket) }
+        if case .waiting(let wait?) = activity { wait.budget.cancel(wait.ticket) }
     }
 
     /// Goes on with an image of the same file of which more frames have arrived. The frames that are decoded stay, and the decoder
@@ -87,25 +77,21 @@ package final class FrameBuffer: Sendable {
     func grow(to image: WebImage, _ animation: ImageAnimation) -> Bool {
         guard animation.continues(state.withLock { $0.animation }) else { return false }
         let decoder = animation.makeDecoder()
-        let (replaced, isIdle) = state.withLock { state in
+        let replaced = change { state in
             let replaced = (state.image, state.animation, state.nextDecoder)
             (state.image, state.animation, state.nextDecoder) = (image, animation, decoder)
             state.end = animation.frameCount
-            if animation.byteCountOfFrames > wholeByteCount { state.keepsAllFrames = false }
-            return (replaced, startTending(&state))
+            return replaced
         }
         // The transformers of the app are released with the lock free.
-        withExtendedLifetime(replaced) {}
-        // The decoder before keeps what had arrived of the file.
-        if isIdle { submitTending() }
-        return true
+        return withExtendedLifetime(replaced) { true }
     }
 
     /// The number of intact frames, as far as it is known.
     package var end: Int { state.withLock { $0.end } }
 
     /// Whether no frame can be decoded before another animation gives memory for a canvas back, or the system can do more again.
-    var waitsForMemory: Bool { state.withLock { $0.wait != nil } }
+    var waitsForMemory: Bool { state.withLock { if case .waiting = $0.activity { true } else { false } } }
 
     /// Returns a frame if it is decoded. If not, `onFrame` is called once it is.
     package func frame(_ index: Int) -> WebImage? {
@@ -133,6 +119,8 @@ package final class FrameBuffer: Sendable {
         }
     }
 
+    // What is wanted.
+
     /// Replaces the requested frames, given with the most urgent first. Other frames are dropped, unless the animation is small
     /// enough to keep all of them, or paused: then they stay as long as no other one needs their room.
     /// - Parameter shown: The frame that the player shows, which need not be decoded again.
@@ -140,253 +128,216 @@ package final class FrameBuffer: Sendable {
         request(frames, shown: shown, isResting: isPaused, keepsOthers: isPaused)
     }
 
-    private func request(_ frames: [Int], shown: Int?, isResting: Bool, keepsOthers: Bool = false) {
-        let (isIdle, isOther, lacksRoom) = state.withLock { state -> (Bool, Bool, Bool) in
-            guard !state.isClosed else { return (false, false, false) }
-            let isOther = exchange(&state.isResting, with: isResting) != isResting
-            state.lacksRoom = false
-            reconsiderKeeping(&state)
+    /// Stops decoding, and drops all frames but the one on display, unless the animation is small enough to keep all of them.
+    package func rest(shown: Int) {
+        request([shown], shown: shown, isResting: true, keepsOthers: false)
+    }
+
+    private func request(_ frames: [Int], shown: Int?, isResting: Bool, keepsOthers: Bool) {
+        var requested: [Int] = []
+        for frame in frames where frame != 0 && !requested.contains(frame) { requested.append(frame) }
+        change { state in
+            guard !state.isClosed else { return }
+            let request = State.Request(frames: requested, shown: shown, isResting: isResting)
+            let old = exchange(&state.request, with: request)
+            if isResting != old.isResting { budget.setActive(!isResting, self) }
             if !isResting { state.isReleaseDue = false }
-            var requested: [Int] = []
-            for frame in frames where frame != 0 && !requested.contains(frame) { requested.append(frame) }
-            state.requested = requested
-            state.shown = shown
             if let awaited = state.awaited, !requested.contains(awaited) { state.awaited = nil }
-            if !state.keepsAllFrames, !keepsOthers { dropFrames(except: Set(requested), &state) }
+            // There may be room for all frames of a small animation again.
+            if let since = state.crowdedSince, since != budget.departureCount { state.crowdedSince = nil }
+            if !keepsAllFrames(state), !keepsOthers { dropFrames(except: requested, &state) }
             leaveFairShare(&state)
-            return (beginDecoding(&state), isOther, state.lacksRoom)
-        }
-        if isOther { budget.setActive(!isResting, self) }
-        if isIdle {
-            queue.submit { [weak self] in self?.decode() }
-        } else if lacksRoom {
-            // Many frames may go, which takes time.
-            queue.submit { [weak self] in
-                if self?.makeRoom() == true { self?.decode() }
-            }
         }
     }
 
-    /// Has animations that are hidden or finished give up their frames for those that this one lacks.
-    /// - Returns: Whether there is a frame to decode now.
-    private func makeRoom() -> Bool {
-        guard budget.clearResting() else { return false }
-        return state.withLock { beginDecoding(&$0) }
-    }
-
-    /// Keeps all frames of a small animation again once there may be room for them.
-    private func reconsiderKeeping(_ state: inout State) {
-        guard let since = state.crowdedSince, since != budget.departureCount,
-            state.animation.byteCountOfFrames <= wholeByteCount
-        else { return }
-        (state.keepsAllFrames, state.crowdedSince) = (true, nil)
-    }
-
-    /// Drops the frames that are kept for the next loop, because those that are due come first. Some of them would be of no use:
-    /// the decoder would have to pass them all the same to get to the first one that is missing.
-    private func stopKeeping(_ state: inout State) {
-        (state.keepsAllFrames, state.crowdedSince) = (false, budget.departureCount)
-        dropFrames(except: Set(state.requested), &state)
-    }
-
-    /// Chooses the frame to decode next, unless something keeps the decoder busy.
-    /// - Returns: Whether there is one.
-    private func beginDecoding(_ state: inout State) -> Bool {
-        guard !state.isClosed, state.decoding == nil, !state.isTending, state.wait == nil, needsRefill(state)
-        else { return false }
-        state.decoding = nextMissing(&state)
-        return state.decoding != nil
-    }
-
-    /// Drops the least urgent frames where another animation has less than its share of the budget.
-    private func leaveFairShare(_ state: inout State) {
-        guard let share = budget.shareInShortage else { return }
-        let bytes = bytesPerFrame
-        // Frames that are kept for the next loop come first.
-        let kept = Array(state.budgetedFrames.subtracting(state.requested))
-        if state.keepsAllFrames, state.budgetedFrames.count * bytes > share {
-            (state.keepsAllFrames, state.crowdedSince) = (false, budget.departureCount)
-        }
-        for index in kept + state.requested.reversed() where state.budgetedFrames.count * bytes > share {
-            guard index != state.decoding, state.budgetedFrames.contains(index) else { continue }
-            state.frames[index] = nil
-            releaseBudget(of: index, &state)
-        }
+    /// Has the decoder give its memory back, once it has decoded the frames that are missing. The frames stay. A request
+    /// of ``request(_:shown:)`` comes before it.
+    func releaseDecoderMemory() {
+        if keepsDecoderMemory { change { $0.isReleaseDue = true } }
     }
 
     /// Drops the frames beyond those that every animation may keep; where it is hidden or finished also the memory of the
     /// decoder. Playback goes on, with frames that are decoded again.
     func purge() {
-        let (dropped, isResting) = state.withLock { state in
-            let frames = state.frames
-            dropFrames(except: Set(state.requested.prefix(Self.guaranteedCount)), &state)
-            return (frames, state.isResting)
-        }
-        // Frames are released with the lock free.
-        withExtendedLifetime(dropped) {}
-        if isResting { releaseDecoderMemory() }
+        if dropFramesAhead({ _ in true }) { releaseDecoderMemory() }
     }
 
     /// Drops the frames beyond those that every animation may keep, if the animation is hidden or finished.
     func clearWhileResting() {
-        let dropped = state.withLock { state in
-            guard state.isResting else { return [:] }
-            let frames = state.frames
-            dropFrames(except: Set(state.requested.prefix(Self.guaranteedCount)), &state)
-            return frames
+        _ = dropFramesAhead(\.isResting)
+    }
+
+    /// - Returns: Whether the animation is hidden or finished.
+    private func dropFramesAhead(_ isDropped: (State.Request) -> Bool) -> Bool {
+        let (frames, isResting) = state.withLock { state in
+            let (frames, request) = (state.frames, state.request)
+            if isDropped(request) { dropFrames(except: request.frames.prefix(Self.guaranteedCount), &state) }
+            return (frames, request.isResting)
         }
         // Frames are released with the lock free.
-        withExtendedLifetime(dropped) {}
+        return withExtendedLifetime(frames) { isResting }
     }
 
-    /// Stops decoding, and drops all frames but the one on display, unless the animation is small enough to keep all of them.
-    package func rest(shown: Int) {
-        request([shown], shown: shown, isResting: true)
-    }
-
-    /// Has the decoder give its memory back, once it has decoded the frame that it is about to. The frames stay. A request
-    /// of ``request(_:shown:)`` comes before it.
-    func releaseDecoderMemory() {
-        guard keepsDecoderMemory else { return }
-        let isIdle = state.withLock { state in
-            // One that waits for memory has none.
-            guard !state.isClosed, state.wait?.ticket == nil else { return false }
-            state.isReleaseDue = true
-            return startTending(&state)
+    /// Changes what is wanted, and has the queue run the decoder where it is idle and there is something to do.
+    private func change<Value>(_ body: (inout State) -> Value) -> Value {
+        let (value, isDue) = state.withLock { state in
+            let value = body(&state)
+            guard case .idle = state.activity,
+                needsRefill(state) || state.isReleaseDue || state.nextDecoder != nil
+            else { return (value, false) }
+            state.activity = .running
+            return (value, true)
         }
-        if isIdle { submitTending() }
+        if isDue { submit(isRefilling: false) }
+        return value
     }
 
-    /// Reserves the decoder for the queue, unless something keeps it busy. Then it is tended to after that.
-    private func startTending(_ state: inout State) -> Bool {
-        guard !state.isClosed, state.decoding == nil, !state.isTending, state.wait?.ticket == nil else { return false }
-        state.isTending = true
-        return true
+    // The room for frames.
+
+    /// Whether frames stay after they were shown, for the next loop.
+    private func keepsAllFrames(_ state: State) -> Bool {
+        state.crowdedSince == nil && state.animation.byteCountOfFrames <= wholeByteCount
     }
 
-    private func submitTending() {
-        queue.submit { [weak self] in
-            if self?.tend() == true { self?.decode() }
-        }
+    /// Drops the frames that are kept for the next loop, because those that are due come first. Some of them would be of no use:
+    /// the decoder would have to pass them all the same to get to the first one that is missing.
+    private func stopKeeping(_ state: inout State) {
+        state.crowdedSince = budget.departureCount
+        dropFrames(except: state.request.frames, &state)
     }
 
-    /// Goes over to the next decoder, and gives the memory of the decoder back if that is due, on the queue.
-    /// - Returns: Whether a frame has been requested in the meantime.
-    private func tend() -> Bool {
-        while true {
-            let decoder = currentDecoder()
-            if state.withLock({ exchange(&$0.isReleaseDue, with: false) }) {
-                (decoder as? any InterruptibleFrameDecoding)?.releaseMemory()
-            }
-            let hasFrame: Bool? = state.withLock { state in
-                guard !state.isReleaseDue, state.nextDecoder == nil else { return nil }
-                state.isTending = false
-                return beginDecoding(&state)
-            }
-            if let hasFrame { return hasFrame }
+    /// Drops the least urgent frames where another animation has less than its share of the budget.
+    private func leaveFairShare(_ state: inout State) {
+        guard let share = budget.shareInShortage, state.chargedCount * bytesPerFrame > share else { return }
+        stopKeeping(&state)
+        for index in state.request.frames.reversed() where state.chargedCount * bytesPerFrame > share {
+            state.frames[index] = nil
+            releaseBudget(&state)
         }
     }
 
-    /// Goes on once there may be memory for the canvas.
-    private func retry() {
-        let isIdle = state.withLock { state in
-            state.wait = nil
-            return beginDecoding(&state)
-        }
-        if isIdle { queue.submit { [weak self] in self?.decode() } }
+    private func dropFrames(except kept: some Sequence<Int>, _ state: inout State) {
+        for index in state.frames.keys where !kept.contains(index) { state.frames[index] = nil }
+        releaseBudget(&state)
     }
+
+    /// Gives back what is charged for more frames than there are, the one being decoded included.
+    private func releaseBudget(_ state: inout State) {
+        var count = state.frames.count - Self.guaranteedCount
+        if case .decoding = state.activity { count += 1 }
+        let surplus = state.chargedCount - max(count, 0)
+        guard surplus > 0 else { return }
+        state.chargedCount -= surplus
+        budget.release(surplus * bytesPerFrame)
+    }
+
+    // The order of decoding.
 
     /// Whether enough frames are missing to start decoding. Decoding several frames in one go costs fewer wake-ups of the
     /// thread and of the processor.
     private func needsRefill(_ state: State) -> Bool {
-        let missing = state.requested.count { isMissing($0, state) }
-        return missing * 2 >= state.requested.count || state.requested.prefix(2).contains { isMissing($0, state) }
+        let frames = state.request.frames
+        let missing = frames.count { state.isMissing($0) }
+        return missing > 0 && (missing * 2 >= frames.count || frames.prefix(2).contains { state.isMissing($0) })
     }
 
-    private func isMissing(_ frame: Int, _ state: State) -> Bool {
-        state.frames[frame] == nil && frame < state.end && frame != state.shown
-    }
-
-    private func dropFrames(except kept: Set<Int>, _ state: inout State) {
-        for index in Array(state.frames.keys) where !kept.contains(index) {
-            state.frames[index] = nil
-            releaseBudget(of: index, &state)
-        }
-        // The remaining frames fit the guaranteed allowance; return their budget.
-        if state.frames.count <= Self.guaranteedCount {
-            for index in state.frames.keys { releaseBudget(of: index, &state) }
-        }
-    }
-
-    private func releaseBudget(of index: Int, _ state: inout State) {
-        if state.budgetedFrames.remove(index) != nil { budget.release(bytesPerFrame) }
-    }
-
-    /// Returns the next frame to decode after charging it to the budget; `nil` if none is missing or the budget is used up.
-    private func nextMissing(_ state: inout State) -> Int? {
-        state.lacksRoom = false
-        guard let next = nextInOrder(state) else { return nil }
-        while isOverAllowance(state) {
-            let own = state.budgetedFrames.count * bytesPerFrame
+    /// Charges the frame to decode next to the budget.
+    /// - Returns: `nil` if none is missing, or this animation may have no more.
+    private func nextFrame(_ state: inout State) -> Step? {
+        guard !state.request.lacksRoom, let next = nextInOrder(state) else { return nil }
+        while state.frames.count - state.chargedCount >= Self.guaranteedCount {
+            let own = state.chargedCount * bytesPerFrame
             guard own + bytesPerFrame <= maximumByteCount else { return nil }
             if budget.reserve(bytesPerFrame, beside: own) {
-                state.budgetedFrames.insert(next)
+                state.chargedCount += 1
                 break
             }
-            guard state.keepsAllFrames else {
-                state.lacksRoom = true
-                return nil
+            guard keepsAllFrames(state) else {
+                state.request.lacksRoom = true
+                return .makeRoom
             }
             stopKeeping(&state)
         }
-        return next
-    }
-
-    /// Whether the frames that every animation may keep are there, so that another one is charged to the budget.
-    private func isOverAllowance(_ state: State) -> Bool {
-        state.frames.count { !state.budgetedFrames.contains($0.key) } >= Self.guaranteedCount
+        state.activity = .decoding
+        return .decode(next, state.image)
     }
 
     /// Returns the most urgent frame. For backwards playback, it returns the lowest frame of a run, because a decoder only
     /// goes forwards and would start over for each frame.
     private func nextInOrder(_ state: State) -> Int? {
-        guard var index = state.requested.firstIndex(where: { isMissing($0, state) }) else { return nil }
+        let requested = state.request.frames
+        guard var index = requested.firstIndex(where: { state.isMissing($0) }) else { return nil }
         let start = index
-        let first = state.requested[index]
-        while index + 1 < state.requested.count, state.requested[index + 1] == state.requested[index] - 1,
-            isMissing(state.requested[index + 1], state), first - state.requested[index + 1] < Self.maximumRunLength
+        let first = requested[index]
+        while index + 1 < requested.count, requested[index + 1] == requested[index] - 1,
+            state.isMissing(requested[index + 1]), first - requested[index + 1] < Self.maximumRunLength
         {
             index += 1
         }
-        let isBackwards = start > 0 && state.requested[start - 1] == first + 1
-        let isAtEnd = index + 1 == state.requested.count && state.requested[index] > 1
+        let isBackwards = start > 0 && requested[start - 1] == first + 1
+        let isAtEnd = index + 1 == requested.count && requested[index] > 1
         let mayGrow = isAtEnd && index - start + 1 < Self.maximumRunLength
         // These frames are not urgent yet, and a longer run decodes more cheaply.
         if isBackwards, mayGrow, start > 2 { return nil }
-        return state.requested[index]
+        return requested[index]
     }
 
-    /// Decodes one frame and then yields the thread, so that many animations share the queue evenly. If no other work is
-    /// pending it continues at once, because the decoder's data is still in the processor's cache.
-    private func decode() {
-        while decodeOne() {
-            guard queue.pendingCount <= 1 else {
-                queue.submit { [weak self] in self?.decode() }
-                return
+    // The decoder, on the queue.
+
+    private enum Step {
+        case takeOver(from: any FrameDecoding)
+        case decode(Int, WebImage)
+        /// Has animations that are hidden or finished give up their frames for those that this one lacks.
+        case makeRoom
+        case releaseMemory
+    }
+
+    private func submit(isRefilling: Bool) {
+        queue.submit { [weak self] in self?.run(isRefilling: isRefilling) }
+    }
+
+    /// Runs the decoder until there is nothing left to do. It yields the thread after each frame, so that many animations share
+    /// the queue evenly. If no other work is pending it continues at once, because the decoder's data is still in the
+    /// processor's cache.
+    /// - Parameter isRefilling: Whether all frames that are missing are decoded, however few.
+    private func run(isRefilling: Bool) {
+        var isRefilling = isRefilling
+        while true {
+            let (step, decoder) = state.withLock { (nextStep(isRefilling, &$0), $0.decoder) }
+            switch step {
+            case nil: return
+            case .takeOver(let old): (decoder as? any InterruptibleFrameDecoding)?.takeOver(from: old)
+            case .releaseMemory: (decoder as? any InterruptibleFrameDecoding)?.releaseMemory()
+            case .makeRoom: if budget.clearResting() { state.withLock { $0.request.lacksRoom = false } }
+            case .decode(let index, let image):
+                guard decode(index, of: image, decoder) else { return }
+                if queue.pendingCount > 1 { return submit(isRefilling: true) }
+                isRefilling = true
             }
         }
     }
 
-    /// - Returns: Whether another frame is to be decoded.
-    private func decodeOne() -> Bool {
-        guard let (index, image) = state.withLock({ state in state.decoding.map { ($0, state.image) } }) else {
-            return false
-        }
-        let decoder = currentDecoder()
-        let result = Result { () throws(ImageError) in try decodePixels(towards: index, decoder) }
-        if case .failure(let error) = result, waits(at: index, decoder, after: error) { return false }
-        var decoded: (index: Int, frame: WebImage)?
-        if case .success(let (reached, pixels)) = result {
+    private func nextStep(_ isRefilling: Bool, _ state: inout State) -> Step? {
+        guard !state.isClosed else { return nil }
+        state.activity = .running
+        releaseBudget(&state)
+        if let next = state.nextDecoder.take() { return .takeOver(from: exchange(&state.decoder, with: next)) }
+        if isRefilling || needsRefill(state), let step = nextFrame(&state) { return step }
+        if exchange(&state.isReleaseDue, with: false) { return .releaseMemory }
+        state.activity = .idle
+        return nil
+    }
+
+    /// Decodes a frame, or stops at one on the way.
+    /// - Returns: `false` when the decoder waits.
+    private func decode(_ index: Int, of image: WebImage, _ decoder: any FrameDecoding) -> Bool {
+        let isExpected: Bool
+        do throws(ImageError) {
+            let start = ContinuousClock.now
+            // A decode that has taken long leaves the thread to others, and the player shows what there is.
+            let (reached, pixels) = try decoder.frameOrEarlier(index) {
+                ContinuousClock.now - start >= longestStep || !isWanted(index)
+            }
             let frame = image.with { content in
                 content.pixels = pixels
                 content.animation = nil
@@ -394,107 +345,66 @@ package final class FrameBuffer: Sendable {
                 content.isPartial = false
             }
             preparation?.prepare(frame)
-            decoded = (reached, frame)
-        }
-        let (isExpected, hasMore, lacksRoom, isTending) = state.withLock { state in
-            let isExpected: Bool
-            if let decoded {
+            isExpected = state.withLock { state in
                 state.failureCount = 0
-                keep(decoded.frame, at: decoded.index, decodedFor: index, in: &state)
-                isExpected = state.awaited != nil
-            } else {
-                releaseBudget(of: index, &state)
-                state.end = min(state.end, index)
-                isExpected = state.awaited.map { $0 >= state.end } ?? false
+                keep(frame, at: reached, in: &state)
+                return state.awaited.take() != nil
             }
-            if isExpected { state.awaited = nil }
-            state.decoding = state.isClosed ? nil : nextMissing(&state)
-            let isTending = (state.isReleaseDue || state.nextDecoder != nil) && startTending(&state)
-            return (isExpected, state.decoding != nil, state.lacksRoom, isTending)
-        }
-        if case .failure(let error) = result {
+        } catch {
+            if waits(for: decoder, after: error) { return false }
+            isExpected = state.withLock { state in
+                state.end = min(state.end, index)
+                guard let awaited = state.awaited, awaited >= state.end else { return false }
+                state.awaited = nil
+                return true
+            }
             WebImageLog.debug("The animation ends before damaged frame \(index): \(error)")
         }
         if isExpected { onFrame() }
-        if isTending { return tend() }
-        return hasMore || lacksRoom && makeRoom()
-    }
-
-    /// The decoder for the frames that there are by now, which goes on where the one before has stopped.
-    private func currentDecoder() -> any FrameDecoding {
-        let (decoder, next) = state.withLock { ($0.decoder, exchange(&$0.nextDecoder, with: nil)) }
-        guard let next else { return decoder }
-        (next as? any InterruptibleFrameDecoding)?.takeOver(from: decoder)
-        // The one before is released with the lock free.
-        return withExtendedLifetime(decoder) {
-            state.withLock { $0.decoder = next }
-            return next
-        }
+        return true
     }
 
     /// Waits where a frame lacks nothing but memory for the canvas, which another animation gives back one day, or what the system
     /// is short of for the moment.
     /// - Returns: `false` when the frame cannot be decoded at all.
-    private func waits(at index: Int, _ decoder: any FrameDecoding, after error: ImageError) -> Bool {
+    private func waits(for decoder: any FrameDecoding, after error: ImageError) -> Bool {
         let missing = (decoder as? any InterruptibleFrameDecoding)?.missingMemory
         let isPassing = missing.map { $0.byteCount <= $0.budget.lastingLimit }
         guard isPassing ?? [.decoderUnavailable, .imageTooLarge].contains(error.code) else { return false }
-        let ticket = missing?.budget.makeTicket()
-        let isClosed: Bool? = state.withLock { state in
+        let wait = missing.map { (budget: $0.budget, ticket: $0.budget.makeTicket()) }
+        let waits = state.withLock { state in
             if missing == nil { state.failureCount += 1 }
-            guard state.failureCount <= Self.mostFailures else { return nil }
-            releaseBudget(of: index, &state)
-            state.decoding = nil
-            if ticket != nil { state.isReleaseDue = false }
-            state.wait = state.isClosed ? nil : State.Wait(budget: missing?.budget, ticket: ticket)
-            return state.isClosed
-        }
-        guard let isClosed else { return false }
-        guard !isClosed else { return true }
-        guard let missing, let ticket else {
-            DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in
-                self?.retry()
-            }
-            if state.withLock({ $0.isReleaseDue && startTending(&$0) }) { submitTending() }
+            guard state.failureCount <= Self.mostFailures else { return false }
+            if !state.isClosed { state.activity = .waiting(wait) }
+            releaseBudget(&state)
             return true
         }
-        missing.budget.whenRoom(toKeep: missing.byteCount, ticket: ticket) { [weak self] in self?.retry() }
-        // It may have been closed before it waited.
-        if state.withLock({ $0.isClosed }) { missing.budget.cancel(ticket) }
-        return true
-    }
-
-    /// Decodes a frame, or stops at one on the way when that has taken long or nobody wants the frame any more. Others
-    /// can use the thread then, and the player shows what there is.
-    private func decodePixels(
-        towards index: Int,
-        _ decoder: any FrameDecoding
-    ) throws(ImageError) -> (Int, PixelBuffer) {
-        let start = ContinuousClock.now
-        return try decoder.frameOrEarlier(index) {
-            ContinuousClock.now - start >= longestStep || !isWanted(index)
+        guard waits else { return false }
+        let goOn = { @Sendable [weak self] () -> Void in
+            self?.change { if !$0.isClosed { $0.activity = .idle } }
         }
+        if let missing, let wait {
+            wait.budget.whenRoom(toKeep: missing.byteCount, ticket: wait.ticket, goOn)
+            // The buffer may have been closed before the ticket waited.
+            if state.withLock({ $0.isClosed }) { wait.budget.cancel(wait.ticket) }
+        } else {
+            DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + .seconds(1), execute: goOn)
+        }
+        return true
     }
 
     /// Whether a frame is still of use. A late one is, even when a later one is requested by now.
     private func isWanted(_ index: Int) -> Bool {
-        state.withLock { !$0.isClosed && ($0.awaited != nil || $0.requested.contains(index)) }
+        state.withLock { $0.awaited != nil || $0.request.frames.contains(index) }
     }
 
     /// Keeps a frame that is requested, or that the player may show because the one that is due takes longer.
-    private func keep(_ frame: WebImage, at reached: Int, decodedFor index: Int, in state: inout State) {
-        if reached != index {
-            // The frame takes the place of the one that it was decoded for.
-            if state.budgetedFrames.remove(index) != nil, !state.budgetedFrames.insert(reached).inserted {
-                budget.release(bytesPerFrame)
-            }
-        }
-        let isRequested = state.requested.contains(reached)
-        guard !state.isClosed, state.keepsAllFrames || isRequested || state.awaited != nil, reached != 0 else {
-            return releaseBudget(of: reached, &state)
-        }
+    private func keep(_ frame: WebImage, at index: Int, in state: inout State) {
+        let isRequested = state.request.frames.contains(index)
+        let keepsAll = keepsAllFrames(state)
+        guard !state.isClosed, keepsAll || isRequested || state.awaited != nil, index != 0 else { return }
         // Of frames that are late, only the newest is of use.
-        if !state.keepsAllFrames, !isRequested { dropFrames(except: Set(state.requested + [reached]), &state) }
-        state.frames[reached] = frame
+        if !keepsAll, !isRequested { dropFrames(except: state.request.frames, &state) }
+        state.frames[index] = frame
     }
 }

@@ -18,6 +18,8 @@ package struct PlaybackTimeline: Sendable {
     private let starts: [Duration]
     /// The number of loops; 0 means endlessly.
     package let loopCount: Int
+    /// The number of frames of the file.
+    let frameCount: Int
     /// The frame that remains after the last loop.
     private let lastFrame: Int
 
@@ -25,8 +27,8 @@ package struct PlaybackTimeline: Sendable {
     ///   - durations: The durations of the frames of the file; at least one.
     ///   - loopCount: The number of loops; 0 means endlessly.
     package init(durations: [Duration], mode: PlaybackMode, loopCount: Int) {
-        let count = durations.count
-        let up = Array(0..<count)
+        frameCount = durations.count
+        let up = Array(0..<frameCount)
         // The first and the last frame of a bounce appear once per loop, not twice.
         order =
             switch mode {
@@ -42,7 +44,7 @@ package struct PlaybackTimeline: Sendable {
         self.loopCount = min(max(loopCount, 0), Int(Int32.max))
         lastFrame =
             switch mode {
-            case .normal, .reversedBounce: count - 1
+            case .normal, .reversedBounce: frameCount - 1
             case .reverse, .bounce: 0
             }
     }
