@@ -48,7 +48,7 @@ extension CurlThread {
         var ended = active.values.filter { $0.isOverdue(multi, now: now) }
         if let waiting = queue.starvation() {
             guard ended.isEmpty else { return end(ended) }
-            let slow = active.values.filter { transfer in
+            let slow = running.values.filter { transfer in
                 guard transfer.priority.rank <= waiting.rank,
                     queue.runningCount(of: transfer.host) > waiting.runningCount
                 else {
@@ -60,16 +60,16 @@ extension CurlThread {
             ended = slow.max { queue.runningCount(of: $0.host) < queue.runningCount(of: $1.host) }.map { [$0] } ?? []
             if !ended.isEmpty { queue.favorHosts(with: waiting.runningCount) }
         } else {
-            for transfer in active.values { transfer.pace = nil }
+            for transfer in running.values { transfer.pace = nil }
         }
         return end(ended)
     }
 
     /// Opens a connection for each transfer that has waited too long to share one.
     private func separate(now: ContinuousClock.Instant) {
-        for transfer in active.values where transfer.needsOwnConnection(now: now) {
+        for transfer in running.values where transfer.needsOwnConnection(now: now) {
             let start = transfer.exchange.launchedAt
-            guard active.values.contains(where: { $0.host == transfer.host && $0.exchange.launchedAt < start }) else {
+            guard running.values.contains(where: { $0.host == transfer.host && $0.exchange.launchedAt < start }) else {
                 continue
             }
             repeatExchange(of: transfer, connectStart: start)
@@ -89,7 +89,7 @@ extension CurlThread {
             let port = transfer.exchange.silentPort
             finish(transfer, .failure(transfer.tooSlow))
             guard let port else { continue }
-            for other in active.values where other.waits(forPort: port) { repeatExchange(of: other) }
+            for other in running.values where other.waits(forPort: port) { repeatExchange(of: other) }
         }
         return !slow.isEmpty
     }
@@ -117,7 +117,8 @@ extension CurlThread {
 
     /// Nobody can start the transfers of a suspended downloader that is gone.
     func cancelWaitingTransfers() {
-        for transfer in transfers.values where active[transfer.number] == nil {
+        for transfer in transfers.values {
+            if case .running = transfer.phase { continue }
             finish(transfer, .failure(.cancelled(transfer.url)))
         }
     }
@@ -170,10 +171,9 @@ extension CurlThread {
 
     private func remove(_ transfer: CurlTransfer) {
         noteLookup(of: transfer)
-        stopAsking(transfer)
         if transfers[transfer.key] === transfer { transfers[transfer.key] = nil }
-        queue.remove(transfer)
-        leaveQueue(transfer)
+        withdraw(transfer)
+        transfer.phase = .ended
         transfer.takeHandle().map(release)
     }
 

@@ -6,11 +6,11 @@ import WebImageCore
 // Starting transfers.
 extension CurlThread {
     func startWaitingTransfers() {
-        rateLimitDelay = nil
+        nextToken = nil
         for host in lookups.endPauses(now: .now) { queue.release(host) }
         while !isSuspended, queue.waitingCount > 0, hasRoomForNext() {
-            rateLimitDelay = bucket?.tokens.take(now: .now)
-            guard rateLimitDelay == nil else { return }
+            nextToken = bucket?.tokens.take(now: .now).map { .now + $0 }
+            guard nextToken == nil else { return }
             guard let transfer = queue.pop() else {
                 bucket?.tokens.giveBack()
                 return
@@ -59,30 +59,52 @@ extension CurlThread {
     private func startExchange(of transfer: CurlTransfer) {
         let host = transfer.exchange.host
         if host != transfer.host {
-            queue.leave(transfer.host)
-            transfer.host = host
             let isPaused = lookups.pauses(host, now: .now)
             if isPaused { queue.hold(host) }
-            guard !isPaused, queue.hasRoom(host) else {
-                active[transfer.number] = nil
-                return requeue(transfer)
-            }
+            guard !isPaused, queue.hasRoom(host) else { return requeue(transfer) }
+            queue.leave(transfer.host)
             queue.enter(host)
+            transfer.host = host
         }
         chooseProxy(for: transfer)
     }
 
     /// Lets a transfer with an exchange that is prepared wait for its turn.
-    func requeue(_ transfer: CurlTransfer) {
+    private func requeue(_ transfer: CurlTransfer) {
+        withdraw(transfer)
         giveTokenBack(of: transfer)
         transfer.host = transfer.exchange.host
         transfer.noteRequeued()
         queue.push(transfer, isResumed: true)
     }
 
-    /// Takes a transfer that goes on later out of those that run.
-    func leaveQueue(_ transfer: CurlTransfer) {
-        if active.removeValue(forKey: transfer.number) != nil { queue.leave(transfer.host) }
+    /// Takes from a transfer what it has in its phase.
+    func withdraw(_ transfer: CurlTransfer) {
+        switch transfer.phase {
+        case .queued: queue.remove(transfer)
+        case .running: queue.leave(transfer.host)
+        case .asking(let asking): asking.task.cancel()
+        case .ended: break
+        }
+        active[transfer.number] = nil
+    }
+
+    /// Puts a question of a transfer to the app.
+    private func ask(_ question: AppQuestion, for transfer: CurlTransfer) {
+        withdraw(transfer)
+        active[transfer.number] = transfer
+        let (commands, transferNumber, number) = (commands, transfer.number, serial.next())
+        transfer.ask(question, number: number) { commands.post(.useAnswer(transferNumber, number, $0)) }
+    }
+
+    /// Takes an answer of the app.
+    func use(_ answer: AppQuestion.Answer, for number: UInt64, of transferNumber: TransferNumber) {
+        guard let transfer = active[transferNumber], case .asking(let asking) = transfer.phase, asking.number == number
+        else { return }
+        switch transfer.goOn(with: answer, to: asking.question) {
+        case .nextExchange: requeue(transfer)
+        case let outcome: proceed(transfer, outcome)
+        }
     }
 
     func giveTokenBack(of transfer: CurlTransfer) {

@@ -16,18 +16,16 @@ final class CurlThread {
     /// The transfers that wait or run.
     var transfers: [TransferKey: CurlTransfer] = [:]
     var queue: TransferQueue
-    /// The transfers that have left the queue.
+    /// The transfers that have left the queue, and have deadlines: those that run, and those that ask the app.
     var active: [TransferNumber: CurlTransfer] = [:]
     /// The transfers that libcurl performs, by easy handle.
     var running: [UnsafeMutableRawPointer: CurlTransfer] = [:]
     /// The handles of ended transfers, which the next transfers use.
     var spareHandles: [CurlHandle] = []
     var resumableBodies = ResumableBodies()
-    /// The transfers that wait for the app.
-    var askings: [TransferNumber: Asking] = [:]
     var bucket: (limit: ImageDownloader.RateLimit, tokens: TokenBucket)?
-    /// The time until the rate limit allows the next transfer; `nil` when it does not delay any.
-    var rateLimitDelay: Duration?
+    /// When the rate limit allows the next transfer; `nil` when it does not delay any.
+    var nextToken: ContinuousClock.Instant?
     var lookups = LookupLimit()
     /// When the machine was found to have slept, or to be in another network, where connections from before may lead nowhere.
     var networkChange: ContinuousClock.Instant?
@@ -93,9 +91,7 @@ final class CurlThread {
             var count: Int32 = 0
             curl_multi_perform(multi, &count)
             // An ended transfer makes room for one that waits.
-            if concludeExchanges() || endSlowTransfers() || endUnansweredTransfers(), queue.waitingCount > 0 {
-                continue
-            }
+            if concludeExchanges() || endSlowTransfers(), queue.waitingCount > 0 { continue }
             publishCounts()
             if isStopping, transfers.isEmpty { break }
             let timeout = pollTimeout
@@ -114,14 +110,11 @@ final class CurlThread {
 
     /// The longest time to wait for something to happen, in milliseconds.
     private var pollTimeout: Int32 {
-        var limits: [Duration] = [.seconds(60)]
-        if let rateLimitDelay { limits.append(rateLimitDelay) }
         let now = ContinuousClock.now
-        if let start = lookups.nextStart { limits.append(start - now) }
-        limits += active.values.compactMap { $0.deadline.map { $0 - now } }
-        limits += askings.values.compactMap { $0.deadline.map { $0 - now } }
-        if queue.starvation() != nil { limits.append(.milliseconds(500)) }
-        return max(1, (limits.min() ?? .zero).timeoutMilliseconds.boundedSum(1))
+        let check = now + (queue.starvation() == nil ? .seconds(60) : .milliseconds(500))
+        let deadlines = active.values.map(\.deadline) + [nextToken, lookups.nextStart, check]
+        let first = deadlines.lazy.compactMap { $0 }.min() ?? now
+        return max(1, (first - now).timeoutMilliseconds.boundedSum(1))
     }
 
     private func configure() {
@@ -141,7 +134,7 @@ final class CurlThread {
     }
 
     private func publishCounts() {
-        let counts = (running: active.count, waiting: queue.waitingCount + askings.count)
+        let counts = (running: queue.runningCount, waiting: transfers.count - queue.runningCount)
         guard publishedCounts != counts else { return }
         publishedCounts = counts
         commands.counts = publishedCounts
@@ -165,7 +158,9 @@ extension CurlThread {
             operation.setWantsData()
             transfers[TransferKey(operation.request)]?.replay(to: operation)
         case .useProxy(let number, let choice):
-            guard let transfer = active[number], transfer.exchange.handle == nil else { return }
+            guard let transfer = active[number], case .running = transfer.phase, transfer.exchange.handle == nil else {
+                return
+            }
             transfer.exchange.proxy = choice
             launch(transfer)
         case .useAnswer(let transfer, let number, let answer):

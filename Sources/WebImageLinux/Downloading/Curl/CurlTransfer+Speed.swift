@@ -15,10 +15,20 @@ extension CurlTransfer {
         max((key.options.idleTimeout ?? configuration.idleTimeout).bounded, .milliseconds(1))
     }
 
-    /// The time for which the app may not answer a question; `nil` when there is no limit.
-    func timeout(of question: AppQuestion) -> Duration? {
-        if question.waitsForUser { return remainingTime?.bounded }
-        return min(idleTimeout, remainingTime ?? idleTimeout)
+    /// Puts a question to the app.
+    /// - Parameters:
+    ///   - number: Tells the answer from that of an earlier question.
+    ///   - use: Takes the answer, on a thread of Swift's concurrency.
+    func ask(_ question: AppQuestion, number: UInt64, use: @escaping @Sendable (AppQuestion.Answer) -> Void) {
+        let timeout = [question.waitsForUser ? nil : idleTimeout, remainingTime?.bounded].compactMap { $0 }.min()
+        phase = .asking(
+            Asking(
+                question: question,
+                number: number,
+                deadline: timeout.map { .now + $0 },
+                task: Task.detached(priority: priority.taskPriority) { use(await question.ask()) }
+            )
+        )
     }
 
     var connectTimeout: Duration {
@@ -35,6 +45,7 @@ extension CurlTransfer {
     /// The time at which the transfer is over or has to be looked at, unless bytes arrive before. libcurl has limits, too, but not for
     /// what it holds back until another transfer has connected to the host.
     var deadline: ContinuousClock.Instant? {
+        if case .asking(let asking) = phase { return asking.deadline }
         let now = ContinuousClock.now
         let separation = isHeldBack ? exchange.launchedAt + patience : now
         let limits = [idleDeadline, remainingTime.map { now + $0.bounded }, separation > now ? separation : nil]
@@ -79,6 +90,7 @@ extension CurlTransfer {
     /// The socket is asked only now, since most transfers never get here. It may receive bytes for other transfers, so its
     /// word counts no longer than a record takes, but while a body is sent.
     func isOverdue(_ multi: UnsafeMutableRawPointer, now: ContinuousClock.Instant) -> Bool {
+        if case .asking(let asking) = phase { return asking.deadline.map { $0 <= now } ?? false }
         if let remainingTime, remainingTime <= .zero { return true }
         guard let handle = exchange.handle, let idleDeadline, idleDeadline <= now else { return false }
         guard let arrival else { return true }
@@ -129,6 +141,7 @@ extension CurlTransfer {
 
     /// The error of a transfer that has reached one of its limits of time.
     var tooSlow: ImageError {
+        if case .asking(let asking) = phase { return unanswered(asking.question) }
         if let totalTimeout, let remainingTime, remainingTime <= .zero {
             return error(.timedOut, "The request timed out (it took longer than \(totalTimeout))")
         }

@@ -37,21 +37,41 @@ final class CurlTransfer {
         static func failed(_ error: ImageError) -> Outcome { .finished(.failure(error)) }
     }
 
+    /// What the transfer waits for.
+    enum Phase {
+        /// A place, in the queue of its host, where it has a number.
+        case queued(number: UInt64)
+        /// The network.
+        case running
+        /// An answer of the app. It has no place, so that nothing waits for the app.
+        case asking(Asking)
+        case ended
+    }
+
+    /// A question that is put to the app.
+    struct Asking {
+        let question: AppQuestion
+        /// Tells the answer from that of an earlier question of the transfer.
+        let number: UInt64
+        /// When the transfer waits no longer; `nil` when it waits for a user, without a time limit of the load.
+        let deadline: ContinuousClock.Instant?
+        /// Runs the closure of the app.
+        let task: Task<Void, Never>
+    }
+
     let key: TransferKey
     let number: TransferNumber
     /// That of the downloader when the transfer leaves the queue.
     var configuration: ImageDownloader.Configuration
     private(set) var operations: [CurlFetchOperation] = []
+    var phase = Phase.queued(number: 0)
     private let createdAt = ContinuousClock.now
+    private var queuedAt = ContinuousClock.now
     /// The time in the queue so far; `nil` while the transfer waits there for the first time.
     private var waitingTime: Duration?
     /// Whether the rate limit counts the transfer.
     var hasToken = false
-    /// The time at which the transfer was queued once more, for the host that a redirect leads to.
-    private var requeuedAt: ContinuousClock.Instant?
     var priority = ImagePriority.normal
-    /// The number of the transfer in the queue of its host; `nil` once it has left the queue.
-    var queueNumber: UInt64?
     /// The host whose limit the transfer counts against.
     var host: String
     /// The bytes at a time from which on the speed is measured; `nil` while no other host waits.
@@ -94,6 +114,8 @@ final class CurlTransfer {
     }
 
     var url: URL { key.url }
+    /// The number of the transfer in the queue of its host.
+    var queueNumber: UInt64? { if case .queued(let number) = phase { number } else { nil } }
     /// The time since the transfer was made, without that in the queue.
     var spentTime: Duration { ContinuousClock.now - createdAt - (waitingTime ?? .zero) }
     /// The memory for the body, that of the load which asked first.
@@ -118,14 +140,13 @@ final class CurlTransfer {
     }
 
     /// Takes note that the transfer waits again.
-    func noteRequeued() { requeuedAt = .now }
+    func noteRequeued() { queuedAt = .now }
 
     /// Takes note that the transfer waits no longer.
     /// - Returns: Whether an exchange was prepared before it waited.
     func noteDequeued() -> Bool {
-        let now = ContinuousClock.now
-        waitingTime = (waitingTime ?? .zero) + (now - (requeuedAt ?? createdAt))
-        return requeuedAt.take() != nil
+        defer { waitingTime = (waitingTime ?? .zero) + (ContinuousClock.now - queuedAt) }
+        return waitingTime != nil
     }
 
     /// Prepares the same exchange for another connection.

@@ -74,7 +74,7 @@ struct TransferQueue {
             isResumed: isResumed,
             age: transfer.age
         )
-        transfer.queueNumber = number
+        transfer.phase = .queued(number: number)
         waitingCount += 1
         update(transfer.host)
     }
@@ -82,7 +82,6 @@ struct TransferQueue {
     /// Removes a transfer that waits.
     mutating func remove(_ transfer: CurlTransfer) {
         guard let number = transfer.queueNumber else { return }
-        transfer.queueNumber = nil
         if hosts[transfer.host]?.waiting.remove(number) != nil { waitingCount -= 1 }
         update(transfer.host)
     }
@@ -97,7 +96,7 @@ struct TransferQueue {
     /// Removes and returns the next transfer that may run. It counts as running.
     mutating func pop() -> CurlTransfer? {
         guard let host = nextHost(), let transfer = hosts[host]?.waiting.pop(limits.order) else { return nil }
-        transfer.queueNumber = nil
+        transfer.phase = .running
         waitingCount -= 1
         favoredCount = 0
         enter(host)
