@@ -22,17 +22,17 @@ extension CurlThread {
             let handle = transfer.exchange.handle
             hasEnded = true
             noteLookup(of: transfer, message.pointee.data.result)
-            guard !transfer.needsFreshConnection(after: message.pointee.data.result) else {
+            guard !transfer.exchange.needsFreshConnection(after: message.pointee.data.result) else {
                 repeatExchange(of: transfer)
                 continue
             }
             let outcome = transfer.conclude(message.pointee.data.result)
-            if case .finished(.failure(let error)) = outcome { notePause(error, transfer.exchange.request.url) }
+            if case .finished(.failure(let error)) = outcome { notePause(error, transfer.exchange.request.message.url) }
             switch outcome {
             case .finished: break
             case .nextExchange: handle.map(release)
             // The exchange stays until there is an answer.
-            case .question: transfer.takeHandle().map(release)
+            case .question: transfer.exchange.handle.take().map(release)
             }
             proceed(transfer, outcome)
         }
@@ -78,18 +78,18 @@ extension CurlThread {
 
     /// Repeats the exchange of a transfer on a new connection.
     private func repeatExchange(of transfer: CurlTransfer, connectStart: ContinuousClock.Instant? = nil) {
-        transfer.takeHandle().map(release)
-        transfer.repeatExchange()
-        transfer.exchange.connectStart = connectStart
+        let old = transfer.exchange
+        old.handle.take().map(release)
+        let connection = Exchange.Connection.fresh(since: connectStart)
+        transfer.exchange = Exchange(old.request, budget: transfer.budget, connection: connection)
         launch(transfer)
     }
 
     private func end(_ slow: [CurlTransfer]) -> Bool {
         for transfer in slow {
-            let port = transfer.exchange.silentPort
             finish(transfer, .failure(transfer.tooSlow))
-            guard let port else { continue }
-            for other in running.values where other.waits(forPort: port) { repeatExchange(of: other) }
+            guard case .shutDown(let port) = transfer.exchange.socketState else { continue }
+            for other in running.values where other.exchange.waits(forPort: port) { repeatExchange(of: other) }
         }
         return !slow.isEmpty
     }
@@ -102,7 +102,7 @@ extension CurlThread {
 
     /// The error of a transfer to a server that is not to be asked for a while.
     func pauseError(of transfer: CurlTransfer) -> ImageError? {
-        guard !pauses.isEmpty, let pause = pauses[transfer.exchange.request.url.origin], pause.end > .now else {
+        guard !pauses.isEmpty, let pause = pauses[transfer.exchange.request.message.url.origin], pause.end > .now else {
             return nil
         }
         return ImageError(
@@ -110,7 +110,7 @@ extension CurlThread {
             url: transfer.url,
             reason: "The server has answered with status \(pause.status) and wants to be asked later",
             remedy: "Load the image again after the time in retryAfter.",
-            head: ResponseHead(url: transfer.exchange.request.url, status: pause.status),
+            head: ResponseHead(url: transfer.exchange.request.message.url, status: pause.status),
             retryAfter: pause.end - .now
         )
     }
@@ -132,9 +132,10 @@ extension CurlThread {
     func finish(_ transfer: CurlTransfer, _ result: Result<LoaderResult, ImageError>) {
         if case .failure = result { keepPartialBody(of: transfer) }
         giveTokenBack(of: transfer)
-        let (url, operations, head) = (transfer.url, transfer.operations, transfer.exchange.head)
+        let (url, operations, exchange) = (transfer.url, transfer.operations, transfer.exchange)
         remove(transfer)
-        guard case .success(let loaded) = result, !loaded.isNotModified, let decryptor = transfer.decryptor, let head
+        guard case .success(let loaded) = result, !loaded.isNotModified, let head = exchange.head,
+            let decryptor = exchange.request.decryptor
         else {
             for operation in operations { operation.send(.finished(result)) }
             return
@@ -146,7 +147,7 @@ extension CurlThread {
     }
 
     private func keepPartialBody(of transfer: CurlTransfer) {
-        guard configuration.resumableByteCount > 0, let body = transfer.partialBody else { return }
+        guard configuration.resumableByteCount > 0, let body = transfer.exchange.partialBody else { return }
         resumableBodies.put(body, for: transfer.key, limit: configuration.resumableByteCount)
     }
 
@@ -174,7 +175,7 @@ extension CurlThread {
         if transfers[transfer.key] === transfer { transfers[transfer.key] = nil }
         withdraw(transfer)
         transfer.phase = .ended
-        transfer.takeHandle().map(release)
+        transfer.exchange.handle.take().map(release)
     }
 
     private func release(_ handle: CurlHandle) {

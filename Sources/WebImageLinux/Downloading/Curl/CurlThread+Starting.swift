@@ -40,9 +40,8 @@ extension CurlThread {
         active[transfer.number] = transfer
         transfer.hasToken = bucket != nil
         guard !transfer.noteDequeued() else { return chooseProxy(for: transfer) }
-        transfer.configuration = configuration
-        if transfer.key.validators == nil { transfer.resumed = resumableBodies.take(transfer.key) }
-        proceed(transfer, transfer.begin())
+        let part = transfer.key.validators == nil ? resumableBodies.take(transfer.key) : nil
+        proceed(transfer, transfer.begin(configuration, resuming: part))
     }
 
     /// Does what follows an exchange, or the preparation of one. The handle of the exchange is released.
@@ -57,7 +56,7 @@ extension CurlThread {
     /// Starts an exchange that is prepared. One with another host than before, such as the target of a redirect, waits
     /// until that host has room.
     private func startExchange(of transfer: CurlTransfer) {
-        let host = transfer.exchange.host
+        let host = transfer.exchange.request.host
         if host != transfer.host {
             let isPaused = lookups.pauses(host, now: .now)
             if isPaused { queue.hold(host) }
@@ -73,12 +72,12 @@ extension CurlThread {
     private func requeue(_ transfer: CurlTransfer) {
         withdraw(transfer)
         giveTokenBack(of: transfer)
-        transfer.host = transfer.exchange.host
+        transfer.host = transfer.exchange.request.host
         transfer.noteRequeued()
         queue.push(transfer, isResumed: true)
     }
 
-    /// Takes from a transfer what it has in its phase.
+    /// Takes a transfer out of its phase, and gives its place or its question up.
     func withdraw(_ transfer: CurlTransfer) {
         switch transfer.phase {
         case .queued: queue.remove(transfer)
@@ -116,15 +115,15 @@ extension CurlThread {
     /// Launches the exchange once its proxy is known: at once, or when the desktop has answered.
     private func chooseProxy(for transfer: CurlTransfer) {
         switch configuration.proxy {
-        case .none: transfer.exchange.proxy = .direct
-        case .environment: transfer.exchange.proxy = .environment
-        case .fixed(let url): transfer.exchange.proxy = .fixed(url.absoluteString)
+        case .none: transfer.exchange.request.proxy = .direct
+        case .environment: transfer.exchange.request.proxy = .environment
+        case .fixed(let url): transfer.exchange.request.proxy = .fixed(url.absoluteString)
         case .system:
             let (commands, number) = (commands, transfer.number)
-            let url = transfer.exchange.request.url
+            let url = transfer.exchange.request.message.url
             let known = commands.proxyResolver.choice(for: url) { commands.post(.useProxy(number, $0)) }
             guard let known else { return }
-            transfer.exchange.proxy = known
+            transfer.exchange.request.proxy = known
         }
         launch(transfer)
     }
@@ -132,18 +131,18 @@ extension CurlThread {
     func launch(_ transfer: CurlTransfer) {
         if let error = pauseError(of: transfer) { return finish(transfer, .failure(error)) }
         guard let handle = spareHandles.popLast() ?? CurlHandle() else {
-            finish(transfer, .failure(transfer.error(.connectionFailed, "libcurl is out of memory")))
+            finish(transfer, .failure(transfer.exchange.error(.connectionFailed, "libcurl is out of memory")))
             return
         }
         // libcurl has no other way to close connections that are not in use, and counts whole seconds.
         let age = networkChange.map { Int(bounded: (ContinuousClock.now - $0) / .seconds(1)) - 1 } ?? Self.idleAge
         let share = sharedState.share(for: transfer.key.options)
-        transfer.configure(handle, share: share, idleAge: max(1, min(age, Self.idleAge)))
+        transfer.launch(on: handle, share: share, idleAge: max(1, min(age, Self.idleAge)))
         running[handle.easy] = transfer
         let code = curl_multi_add_handle(multi, handle.easy)
         if code != CURLM_OK {
             let cause = String(cString: curl_multi_strerror(code))
-            finish(transfer, .failure(transfer.error(.connectionFailed, "libcurl cannot start (\(cause))")))
+            finish(transfer, .failure(transfer.exchange.error(.connectionFailed, "libcurl cannot start (\(cause))")))
         }
     }
 }

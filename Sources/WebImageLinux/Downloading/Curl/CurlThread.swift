@@ -161,7 +161,7 @@ extension CurlThread {
             guard let transfer = active[number], case .running = transfer.phase, transfer.exchange.handle == nil else {
                 return
             }
-            transfer.exchange.proxy = choice
+            transfer.exchange.request.proxy = choice
             launch(transfer)
         case .useAnswer(let transfer, let number, let answer):
             use(answer, for: number, of: transfer)
@@ -191,12 +191,8 @@ extension CurlThread {
             updatePriority(of: transfer)
             return
         }
-        let transfer = CurlTransfer(
-            key,
-            number: serial.next(),
-            age: operation.request.age,
-            configuration: configuration
-        )
+        let age = operation.request.age
+        let transfer = CurlTransfer(key, number: serial.next(), age: age, configuration: configuration)
         transfers[key] = transfer
         transfer.join(operation)
         transfer.priority = operation.priority
@@ -208,7 +204,7 @@ extension CurlThread {
     private func refusal(of operation: CurlFetchOperation, _ transfer: CurlTransfer?) -> ImageError? {
         guard operation.request.shouldLoad != nil else { return nil }
         let url = operation.request.url
-        var targets = transfer?.redirectTargets ?? []
+        var targets = transfer?.exchange.request.redirectTargets ?? []
         if let read = CurlAddress.normalized(url), read.host() != url.host()?.lowercased() {
             targets.insert(read, at: 0)
         }

@@ -5,7 +5,7 @@ import WebImageCore
 struct AppQuestion: Sendable {
     enum Answer: Sendable {
         /// What the request modifier has made of a request; `nil` when it refuses it.
-        case request(RequestModifier.Request?, insteadOf: RequestModifier.Request)
+        case request(RequestModifier.Request?, for: TransferRequest)
         /// Where a redirect leads.
         case target(URL)
         /// What a server or proxy has asked for.

@@ -1,99 +1,124 @@
-internal import CWebImageCurl
-internal import CWebImageShims
 import FoundationEssentials
 import WebImageCore
 
-// From one exchange to the next: the request modifier, and redirects.
+// From one exchange to the next: the request modifier, credentials, and redirects.
 extension CurlTransfer {
-    /// The exchange that is being prepared.
-    struct Step {
-        /// The URL before the request modifier.
-        let target: URL
-        /// Whether the exchange goes over TLS or not at all.
-        var requiresTLS = false
-        /// The request that was refused with status 401, and the error that stays when the modifier knows no other.
-        var refused: (request: RequestModifier.Request, error: ImageError)?
-    }
+    /// How often a load asks for the credential of one server or proxy.
+    private static let maximumAttemptCount = 3
 
     /// Prepares the first exchange.
-    func begin() -> Outcome { request(Step(target: url)) }
-
-    /// Prepares the same exchange for the whole body, because the server did not continue the part of it.
-    func requestWhole() -> Outcome {
-        resumed = nil
-        return request(Step(target: exchange.target, requiresTLS: exchange.requiresTLS))
+    /// - Parameters:
+    ///   - configuration: That of the downloader now.
+    ///   - part: The body of an earlier, interrupted transfer.
+    func begin(_ configuration: ImageDownloader.Configuration, resuming part: PartialBody?) -> Outcome {
+        exchange.request = TransferRequest(key, configuration, resuming: part)
+        return prepare(exchange.request)
     }
 
     /// Prepares an exchange, for which the request modifier may have to be waited for.
-    func request(_ next: Step) -> Outcome {
-        step = next
-        let isSameOrigin = next.target.isSameOrigin(as: key.url)
-        var request = configuration.request(next.target, options: key.options, isSameOrigin: isSameOrigin)
-        guard isSameOrigin, let modifier else { return use(request, insteadOf: request) }
-        if let refused = next.refused, let response = exchange.head {
-            request.refusal = RequestModifier.Refusal(headers: refused.request.headers, response: response)
+    func prepare(_ next: TransferRequest) -> Outcome {
+        var request = next
+        request.message = request.plainMessage
+        guard request.target.isSameOrigin(as: url), let modifier = request.modifier else {
+            return use(request.message, for: request)
+        }
+        if case .asking(let refused, _) = request.secondRequest, let response = exchange.head {
+            request.message.refusal = RequestModifier.Refusal(headers: refused.headers, response: response)
         }
         switch modifier.function {
         case .immediate(let modify):
-            return use(modify(request), insteadOf: request)
+            return use(modify(request.message), for: request)
         case .asynchronous(let modify):
-            let subject = "The request modifier \(modifier.key)"
-            return .question(
-                AppQuestion(subject, refusal: refusedRequest) { [request] in
-                    .request(try await modify(request), insteadOf: request)
-                }
-            )
+            let question = AppQuestion("The request modifier \(modifier.key)", refusal: exchange.refusedRequest) {
+                [request] in .request(try await modify(request.message), for: request)
+            }
+            return .question(question)
         }
     }
 
-    var modifier: RequestModifier? { key.options.requestModifier ?? configuration.requestModifier }
-
-    /// Replaces the exchange by one with a request.
+    /// Replaces the exchange by one with what the request modifier has made of a request.
     ///
     /// It fails with `invalidRequest` when the request modifier refuses the request, and with `invalidURL` without a host, for which
     /// libcurl takes the first component of the path.
-    /// - Parameter plain: The request before the modifier.
-    private func use(_ request: RequestModifier.Request?, insteadOf plain: RequestModifier.Request) -> Outcome {
-        let request = request.map { modified in
-            var request = modified
-            request.headers = modified.headers.withUniqueNames(since: plain.headers)
-            return request
+    private func use(_ modified: RequestModifier.Request?, for next: TransferRequest) -> Outcome {
+        var (request, message) = (next, modified)
+        message?.headers = modified?.headers.withUniqueNames(since: next.message.headers) ?? [:]
+        if case .asking(let refused, let error) = request.secondRequest {
+            guard message?.isSame(as: refused) == false else { return askForCredential(insteadOf: error) }
+            request.secondRequest = .asked
         }
-        if let refused = step.refused, request?.isSame(as: refused.request) ?? true {
-            return askForCredential(insteadOf: refused.error)
+        guard let message else { return .failed(exchange.refusedRequest) }
+        guard message.method.isHTTPToken else {
+            let reason = "The request modifier has set a method that HTTP does not allow"
+            let remedy = "Set a method such as GET or POST, of letters, digits and hyphens."
+            return .failed(exchange.error(.invalidRequest, reason, remedy: remedy))
         }
-        guard let request else { return .failed(refusedRequest) }
-        guard request.method.isHTTPToken else {
-            return .failed(
-                error(
-                    .invalidRequest,
-                    "The request modifier has set a method that HTTP does not allow",
-                    remedy: "Set a method such as GET or POST, of letters, digits and hyphens."
-                )
-            )
+        guard message.url.host()?.isEmpty == false else {
+            let remedy = "Write the host after http:// or https://, as in https://example.org/image.png."
+            return .failed(exchange.error(.invalidURL, "The URL has no host", remedy: remedy))
         }
-        guard request.url.host()?.isEmpty == false else {
-            return .failed(
-                error(
-                    .invalidURL,
-                    "The URL has no host",
-                    remedy: "Write the host after http:// or https://, as in https://example.org/image.png."
-                )
-            )
-        }
-        replaceExchange(request, step)
+        request.message = message
+        return send(request)
+    }
+
+    private func send(_ request: TransferRequest) -> Outcome {
+        exchange = Exchange(request, budget: budget)
         return .nextExchange
     }
 
     /// Goes on with an answer of the app.
     func goOn(with answer: AppQuestion.Answer, to question: AppQuestion) -> Outcome {
         switch answer {
-        case .request(let request, let plain): use(request, insteadOf: plain)
-        case .target(let target): follow(target)
-        case .credential(let credential): use(credential)
-        case .refusal: .failed(question.refusal)
-        case .failure(let failure): .failed(error(failure, of: question))
+        case .request(let modified, let request): return use(modified, for: request)
+        case .target(let target): return follow(target)
+        case .credential(let credential):
+            if let challenge = exchange.challenge {
+                exchange.request.answers[challenge.party] = (credential, challenge.scheme)
+            }
+            return send(exchange.request)
+        case .refusal: return .failed(question.refusal)
+        case .failure(let failure): return .failed(exchange.error(failure, of: question))
         }
+    }
+}
+
+// Requests that were refused with status 401 or 407.
+extension CurlTransfer {
+    /// Asks the app for another request, or for a credential.
+    /// - Parameter error: The error that stays when it has neither.
+    func recover(from error: ImageError) -> Outcome {
+        exchange.challenge = Challenge(exchange)
+        var request = exchange.request
+        guard case .notAsked = request.secondRequest, exchange.handle?.status == 401, request.modifier != nil,
+            request.target.isSameOrigin(as: url)
+        else { return askForCredential(insteadOf: error) }
+        exchange.request.secondRequest = .asked
+        request.secondRequest = .asking(insteadOf: request.message, error)
+        return prepare(request)
+    }
+
+    /// Asks the app for a credential, if the server or proxy demands a user name and a password.
+    /// - Parameter error: The error that stays when the app has none.
+    private func askForCredential(insteadOf error: ImageError) -> Outcome {
+        let request = exchange.request
+        guard let ask = request.configuration.credential, let challenge = exchange.challenge,
+            case let (party, attempt) = (challenge.party, request.attemptCounts[challenge.party, default: 0] + 1),
+            attempt <= Self.maximumAttemptCount
+        else { return .failed(error) }
+        exchange.request.answers[party] = nil
+        exchange.request.attemptCounts[party] = attempt
+        let demand = ImageDownloader.CredentialRequest(
+            url: request.message.url,
+            host: party.isProxy ? request.proxy.host(for: request.message.url) : request.host,
+            isFromProxy: party.isProxy,
+            realm: challenge.realm,
+            attempt: attempt
+        )
+        return .question(
+            AppQuestion("The closure for credentials", refusal: error, waitsForUser: true) {
+                await ask(demand).map { .credential($0) } ?? .refusal
+            }
+        )
     }
 }
 
@@ -101,59 +126,44 @@ extension CurlTransfer {
 extension CurlTransfer {
     /// Follows the redirect of the exchange, to wherever the app wants.
     func followRedirect() -> Outcome {
-        redirectCount += 1
-        noteRedirect()
-        guard let target = redirectTarget else { return .failed(badRedirect("its target is not a URL")) }
-        guard redirectCount <= configuration.maximumRedirects else {
-            return .failed(badRedirect("it is one more than the limit of \(configuration.maximumRedirects)"))
+        exchange.noteRedirect()
+        let (target, configuration) = (exchange.redirectTarget, exchange.request.configuration)
+        guard let target else { return .failed(exchange.badRedirect("its target is not a URL")) }
+        guard exchange.request.redirectCount <= configuration.maximumRedirects else {
+            let cause = "it is one more than the limit of \(configuration.maximumRedirects)"
+            return .failed(exchange.badRedirect(cause))
         }
         guard let handler = configuration.redirectHandler, let head = exchange.head else { return follow(target) }
         let redirect = ImageDownloader.Redirect(response: head, target: target)
+        let reason = "The redirect handler does not follow the server's redirect to \(target.textForMessages)"
+        let remedy = "Return a URL from redirectHandler in the downloader's configuration if it may be followed."
+        let refusal = exchange.error(.badRedirect, reason, remedy: remedy)
         return .question(
-            AppQuestion("The redirect handler", refusal: refusedRedirect(to: target)) {
+            AppQuestion("The redirect handler", refusal: refusal) {
                 try await handler(redirect).map { .target($0) } ?? .refusal
             }
         )
     }
 
-    private func noteRedirect() {
-        guard let head = exchange.head else { return }
-        let request = redirects?.request ?? wholeRequest
-        let metadata = head.metadata(request, requestTime: exchange.requestTime, responseTime: Date())
-        redirects = (request, (redirects?.responses ?? []) + [(head.status, metadata)])
-    }
-
-    private var redirectTarget: URL? {
-        let location = exchange.head?.headers["location"] ?? ""
-        // The same resource (RFC 3986, section 4.4), for which libcurl takes its folder.
-        if location.isEmpty || location.hasPrefix("#") { return exchange.request.url }
-        if let text = exchange.handle?.redirectURL { return URL(string: text) }
-        // libcurl knows no target when the exchange was stopped before its end.
-        return URL(string: location, relativeTo: exchange.request.url)?.absoluteURL
-    }
-
     private func follow(_ target: URL) -> Outcome {
         guard target.host()?.isEmpty == false || target.scheme?.hasPrefix("http") == false else {
-            return .failed(badRedirect("its target is not a URL"))
+            return .failed(exchange.badRedirect("its target is not a URL"))
         }
         guard ["http", "https"].contains(target.scheme?.lowercased() ?? "") else {
-            return .failed(badRedirect("its target has the scheme \(target.scheme ?? "")"))
+            return .failed(exchange.badRedirect("its target has the scheme \(target.scheme ?? "")"))
         }
         if let refusal = askOperations(about: target) { return .failed(refusal) }
-        let requiresTLS = exchange.isSecure && !configuration.allowsInsecureRedirects
-        return request(Step(target: target, requiresTLS: requiresTLS))
-    }
-
-    /// Whether libcurl has found that an exchange which requires TLS would go without it, before it connected.
-    func wasRefusedWithoutTLS(_ code: CURLcode) -> Bool {
-        code == CURLE_UNSUPPORTED_PROTOCOL && exchange.requiresTLS && exchange.handle?.isConnected == false
+        var next = exchange.request
+        next.target = target
+        next.requiresTLS = next.isSecure && !next.configuration.allowsInsecureRedirects
+        return prepare(next)
     }
 
     /// Asks the operations whether the transfer may lead to a URL, and ends those that refuse.
     /// - Returns: The error when all of them refuse.
     private func askOperations(about target: URL) -> ImageError? {
         let target = CurlAddress.normalized(target) ?? target
-        redirectTargets.append(target)
+        exchange.request.redirectTargets.append(target)
         let refusals = operations.map { ($0, $0.refusal(of: target)) }
         guard refusals.contains(where: { $0.1 == nil }) else { return refusals.first?.1 }
         for case (let operation, let error?) in refusals {

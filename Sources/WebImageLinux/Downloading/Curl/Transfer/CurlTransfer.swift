@@ -3,27 +3,14 @@ internal import CWebImageShims
 import FoundationEssentials
 import WebImageCore
 
-/// The key of a transfer. Requests with equal keys share one.
-struct TransferKey: Hashable {
-    let url: URL
-    let options: NetworkOptions
-    let validators: ResponseMetadata.Validators?
-
-    init(_ request: LoaderRequest) {
-        url = request.url
-        options = request.options
-        validators = request.validators
-    }
-}
-
 /// A number that identifies a transfer across threads.
 typealias TransferNumber = UInt64
 
 /// One transfer for all operations that want it: an HTTP exchange, or several when the server redirects. It is used on
 /// the network thread.
 ///
-/// The order is ``begin()``, then `configure` (CurlTransfer+Setup), ``receive(_:)`` for each chunk of the body,
-/// and ``conclude(_:)``, which may ask for the next exchange.
+/// The order is ``begin(_:resuming:)``, then ``launch(on:share:idleAge:)``, ``receive(_:)`` for each chunk of the body, and
+/// ``conclude(_:)``, which may ask for the next exchange.
 final class CurlTransfer {
     /// What follows an exchange.
     enum Outcome {
@@ -37,13 +24,12 @@ final class CurlTransfer {
         static func failed(_ error: ImageError) -> Outcome { .finished(.failure(error)) }
     }
 
-    /// What the transfer waits for.
+    /// How far the transfer is.
     enum Phase {
-        /// A place, in the queue of its host, where it has a number.
+        /// The transfer waits for a place, under a number in the queue of its host.
         case queued(number: UInt64)
-        /// The network.
         case running
-        /// An answer of the app. It has no place, so that nothing waits for the app.
+        /// The transfer waits for an answer of the app. It has no place meanwhile, so that no other one waits for the app.
         case asking(Asking)
         case ended
     }
@@ -61,68 +47,37 @@ final class CurlTransfer {
 
     let key: TransferKey
     let number: TransferNumber
-    /// That of the downloader when the transfer leaves the queue.
-    var configuration: ImageDownloader.Configuration
+    /// The age of the load that asked first.
+    let age: UInt64
     private(set) var operations: [CurlFetchOperation] = []
-    var phase = Phase.queued(number: 0)
-    private let createdAt = ContinuousClock.now
-    private var queuedAt = ContinuousClock.now
-    /// The time in the queue so far; `nil` while the transfer waits there for the first time.
-    private var waitingTime: Duration?
-    /// Whether the rate limit counts the transfer.
-    var hasToken = false
     var priority = ImagePriority.normal
+    var phase = Phase.queued(number: 0)
     /// The host whose limit the transfer counts against.
     var host: String
+    /// Whether the rate limit counts the transfer.
+    var hasToken = false
+    let createdAt = ContinuousClock.now
+    private var queuedAt = ContinuousClock.now
+    /// The time in the queue so far; `nil` while the transfer waits there for the first time.
+    private(set) var waitingTime: Duration?
     /// The bytes at a time from which on the speed is measured; `nil` while no other host waits.
     var pace: (since: ContinuousClock.Instant, byteCount: Int64)?
-    /// The body of an earlier, interrupted transfer, which this one resumes.
-    var resumed: PartialBody?
     /// The bytes of all heads and bodies so far, as they arrived.
     var receivedByteCount: Int64 = 0
-    var redirectCount = 0
-    /// Where redirects have led so far.
-    var redirectTargets: [URL] = []
-    /// What they have said about caching, and the request that the first of them has answered.
-    var redirects: (request: RequestModifier.Request, responses: [(status: Int, metadata: ResponseMetadata)])?
-    /// The exchange that is being prepared.
-    var step: Step
-    /// Whether the modifier was asked for another request after a status 401.
-    var hasAskedModifierAgain = false
-    /// The credentials of the app for the servers and proxies that have demanded one.
-    var answers: [Party: Answer] = [:]
     /// The exchange that is under way. It has only the URL until the first one starts.
     var exchange: Exchange
 
-    init(
-        _ key: TransferKey,
-        number: TransferNumber,
-        age: UInt64,
-        configuration: ImageDownloader.Configuration
-    ) {
-        self.key = key
-        self.number = number
-        self.age = age
-        self.configuration = configuration
-        step = Step(target: key.url)
-        exchange = Exchange(
-            RequestModifier.Request(url: key.url),
-            step,
-            body: TransferBody(inMemoryBodyLimit: configuration.inMemoryBodyLimit, budget: nil)
-        )
-        host = exchange.host
+    init(_ key: TransferKey, number: TransferNumber, age: UInt64, configuration: ImageDownloader.Configuration) {
+        (self.key, self.number, self.age) = (key, number, age)
+        exchange = Exchange(TransferRequest(key, configuration), budget: nil)
+        host = exchange.request.host
     }
 
     var url: URL { key.url }
     /// The number of the transfer in the queue of its host.
     var queueNumber: UInt64? { if case .queued(let number) = phase { number } else { nil } }
-    /// The time since the transfer was made, without that in the queue.
-    var spentTime: Duration { ContinuousClock.now - createdAt - (waitingTime ?? .zero) }
     /// The memory for the body, that of the load which asked first.
     var budget: MemoryBudget? { operations.first?.request.budget }
-    /// The age of the load that asked first.
-    let age: UInt64
-    var decryptor: Decryptor? { key.options.decryptor ?? configuration.decryptor }
 
     func join(_ operation: CurlFetchOperation) {
         operations.append(operation)
@@ -136,7 +91,7 @@ final class CurlTransfer {
 
     /// Sends the bytes that have arrived so far to an operation that started to stream late.
     func replay(to operation: CurlFetchOperation) {
-        if exchange.body.count > 0, decryptor == nil { operation.send(.data(exchange.body.data)) }
+        if exchange.body.count > 0, exchange.request.decryptor == nil { operation.send(.data(exchange.body.data)) }
     }
 
     /// Takes note that the transfer waits again.
@@ -149,99 +104,78 @@ final class CurlTransfer {
         return waitingTime != nil
     }
 
-    /// Prepares the same exchange for another connection.
-    func repeatExchange() {
-        let old = exchange
-        replaceExchange(old.request, Step(target: old.target, requiresTLS: old.requiresTLS))
-        exchange.proxy = old.proxy
-        exchange.isOnFreshConnection = true
+    /// Passes the priority on to the server, where HTTP/2 is used.
+    func setWeight() {
+        // RFC 7540, 5.3.2: weights are 1 to 256.
+        exchange.handle?.set(CURLOPT_STREAM_WEIGHT, to: [4, 8, 16, 64, 256][priority.rank])
     }
-
-    func replaceExchange(_ request: RequestModifier.Request, _ step: Step) {
-        let body = TransferBody(inMemoryBodyLimit: configuration.inMemoryBodyLimit, budget: budget)
-        exchange = Exchange(request, step, body: body)
-    }
-
-    func takeHandle() -> CurlHandle? { exchange.handle.take() }
 }
 
 // One exchange from its request to its end.
 extension CurlTransfer {
+    /// - Parameters:
+    ///   - share: The state that transfers share: HSTS hosts, and cookies for the requests that handle them.
+    ///   - idleAge: The seconds for which a connection may have been unused.
+    func launch(on handle: CurlHandle, share: UnsafeMutableRawPointer, idleAge: Int) {
+        handle.set(CURLOPT_SHARE, to: share)
+        handle.set(CURLOPT_MAXAGE_CONN, to: idleAge)
+        handle.set(CURLOPT_CONNECTTIMEOUT_MS, to: max(1, Int(connectTimeout.timeoutMilliseconds)))
+        exchange.launch(on: handle)
+        setWeight()
+        handle.set(CURLOPT_WRITEDATA, to: Unmanaged.passUnretained(self).toOpaque())
+        handle.setCallback(CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+            let transfer = Unmanaged<CurlTransfer>.fromOpaque(context!).takeUnretainedValue()
+            // Returning anything but the byte count aborts the transfer; for an empty chunk 0 is the count.
+            guard count > 0 else { return 0 }
+            return transfer.receive(UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
+        }
+        handle.set(CURLOPT_HEADERDATA, to: Unmanaged.passUnretained(self).toOpaque())
+        handle.setCallback(CURLOPT_HEADERFUNCTION) { line, size, count, context in
+            let transfer = Unmanaged<CurlTransfer>.fromOpaque(context!).takeUnretainedValue()
+            let line = UnsafeRawBufferPointer(start: line, count: size * count)
+            return transfer.receiveHeaderLine(line) ? size * count : 0
+        }
+    }
+
     private func noteArrival(_ byteCount: Int) {
         exchange.lastArrival = .now
         receivedByteCount = receivedByteCount.boundedSum(Int64(byteCount))
     }
 
-    /// Takes note of a line of a head or of the trailers.
     /// - Returns: Whether the exchange continues.
     func receiveHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
         noteArrival(line.count)
-        exchange.noteHeaderLine(line)
-        exchange.headByteCount += line.count
-        exchange.headLineCount += 1
-        guard exchange.headByteCount > Exchange.headLimit || exchange.headLineCount > Exchange.headLineLimit else {
-            return true
-        }
-        exchange.verdict = .failed(headTooLarge)
-        return false
+        return exchange.receiveHeaderLine(line)
     }
 
     /// Takes the next bytes of the body.
     /// - Returns: Whether the exchange continues.
     func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
         noteArrival(bytes.count)
-        if exchange.head == nil { receiveHead() }
-        switch exchange.verdict {
-        case .resumeRefused:
-            return false
-        case .redirected, .refused, .failed:
-            // Reading a short error page to its end keeps the connection open for the next request.
-            exchange.discardedCount += bytes.count
-            return !exchange.hasDiscardedTooMuch
-        case .accepted:
-            guard let decoder = exchange.decoder else { return keep(bytes) }
-            do {
-                return try decoder.decode(bytes) { keep($0) }
-            } catch {
-                switch error {
-                case .damaged: exchange.verdict = .failed(badCoding)
-                case .tooDense: exchange.verdict = .failed(denseCoding)
-                case .tooLarge: exchange.verdict = .failed(bodyTooLarge)
-                }
-                return false
-            }
+        receiveHead()
+        return exchange.receive(bytes) { bytes in
+            // What was resumed is looked at with the first bytes of the rest.
+            let known = exchange.receivedCount == 0 ? 0 : exchange.body.count
+            let enough = ImageFormat.longestSniffLength
+            guard exchange.keep(bytes) else { return false }
+            if known < enough, exchange.body.count >= enough, let error = refusalOfBody { return exchange.fail(error) }
+            reportProgress()
+            estimateCompletion()
+            stream(bytes)
+            return true
         }
     }
 
-    /// Keeps bytes of the image.
-    private func keep(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard exchange.body.count + bytes.count <= configuration.maximumByteCount else {
-            exchange.verdict = .failed(bodyTooLarge)
-            return false
-        }
-        guard !exchange.wouldExceedRange(by: bytes.count) else {
-            exchange.verdict = .failed(longerThanRange)
-            return false
-        }
-        exchange.body.append(bytes)
-        exchange.receivedCount += Int64(bytes.count)
-        if !exchange.isLookedAt, exchange.body.count >= ImageFormat.longestSniffLength {
-            exchange.isLookedAt = true
-            if let error = refusalOfBody {
-                exchange.verdict = .failed(error)
-                return false
-            }
-        }
-        reportProgress()
-        estimateCompletion()
-        stream(bytes)
-        return true
+    private func receiveHead() {
+        guard exchange.head == nil else { return }
+        exchange.receiveHead()
+        if exchange.resumedCount != nil { exchange.request.resumed?.data.withUnsafeBytes { stream($0) } }
     }
 
     /// The error of a body that none of the loads can use, whatever follows its first bytes; it may be a stream without an end.
     private var refusalOfBody: ImageError? {
         // A status 202 says that the image comes later.
-        guard decryptor == nil, exchange.head?.status != 202 else { return nil }
+        guard exchange.request.decryptor == nil, exchange.head?.status != 202 else { return nil }
         let head = exchange.body.data.prefix(ImageFormat.longestSniffLength)
         let refusals = operations.map { $0.request.refusal?(Data(head)) }
         return refusals.contains { $0 == nil } ? nil : refusals.first ?? nil
@@ -249,107 +183,48 @@ extension CurlTransfer {
 
     /// Turns libcurl's result into the outcome of the exchange.
     func conclude(_ code: CURLcode) -> Outcome {
-        // A server that went away in the middle of the head has said nothing yet.
-        if code == CURLE_OK, !exchange.hasWholeHead { return .finished(.failure(headIncomplete)) }
-        // A successful response without a body has not been looked at yet.
-        if code == CURLE_OK, exchange.head == nil { receiveHead() }
-        if code != CURLE_OK { receiveRefusalOfProxy() }
-        switch exchange.verdict {
+        if code != CURLE_OK {
+            exchange.receiveRefusalOfProxy()
+        } else if exchange.hasWholeHead {
+            // A successful response without a body has not been looked at yet.
+            receiveHead()
+        }
+        switch exchange.verdict(after: code, tooSlow: tooSlow) {
+        case .accepted: return .finished(.success(exchange.result(waitingTime: waitingTime ?? .zero)))
+        case .redirected: return followRedirect()
+        case .refused(let error): return recover(from: error)
+        case .failed(let error): return .failed(error)
+        // The whole body is requested.
         case .resumeRefused:
-            return requestWhole()
-        case .refused(let error):
-            return recover(from: error)
-        case .failed(let error):
-            return .failed(error)
-        case .redirected where code == CURLE_OK || exchange.hasDiscardedTooMuch:
-            return followRedirect()
-        case .accepted where code == CURLE_OK && exchange.decoder?.isComplete == false:
-            return .failed(codingIncomplete)
-        case .accepted where code == CURLE_OK && exchange.isShorterThanRange:
-            return .failed(error(CURLE_PARTIAL_FILE, message: ""))
-        case .accepted where code == CURLE_OK:
-            return .finished(.success(loaderResult()))
-        case .redirected, .accepted:
-            guard !wasRefusedWithoutTLS(code) else { return .finished(.failure(insecureRedirect)) }
-            return .failed(error(code, message: exchange.handle?.errorMessage ?? ""))
+            exchange.request.resumed = nil
+            return prepare(exchange.request)
         }
-    }
-
-    /// The metadata of a response, with what the redirects have said that have led to it.
-    func metadata(of head: ResponseHead) -> ResponseMetadata {
-        // The next request is compared with the one before the first redirect.
-        let request = redirects?.request ?? wholeRequest
-        let now = Date()
-        var metadata = head.metadata(request, requestTime: exchange.requestTime, responseTime: now)
-        metadata.redirects = redirects.map { redirects in
-            let target = exchange.target
-            return .init(redirects.responses, to: target, unsigned: target.withoutSignature, at: now)
-        }
-        return metadata
-    }
-
-    /// Whether only the end of the connection, which may have been broken, ends the body (HTTP/1; RFC 9112, section 6.3).
-    private func endsWithConnection(_ head: ResponseHead) -> Bool {
-        let version = exchange.handle?.long(CURLINFO_HTTP_VERSION) ?? 0
-        return version <= Int(CURL_HTTP_VERSION_1_1) && exchange.decoder == nil
-            && head.headers["content-length"] == nil && head.headers["transfer-encoding"] == nil
-    }
-
-    private func loaderResult() -> LoaderResult {
-        let head = exchange.head ?? exchange.readHead()
-        var metadata = metadata(of: head)
-        var metrics = TransferMetrics()
-        if let handle = exchange.handle { metrics.measure(handle) }
-        metrics.waiting = waitingTime ?? .zero
-        metrics.redirectCount = redirectCount
-        if head.status == 304 {
-            metrics.cacheDecision = .notModified
-            return LoaderResult(data: Data(), metadata: metadata, head: head, isNotModified: true, metrics: metrics)
-        }
-        if key.validators != nil {
-            metrics.cacheDecision = .replaced
-        } else if let start = exchange.resumedCount {
-            metrics.cacheDecision = .resumed(start)
-            // A response to If-Range leaves out what the one before has said (RFC 9110, 15.3.7).
-            if let part = exchange.part { metadata = part.version.metadata.renewed(by: metadata) }
-        }
-        var result = LoaderResult(data: exchange.body.data, metadata: metadata, head: head, metrics: metrics)
-        result.isInFile = exchange.body.isInFile
-        result.endsWithConnection = endsWithConnection(head)
-        result.isRange = head.status == 206 && exchange.resumedCount == nil
-        return result
     }
 }
 
 // Reports to the operations.
 extension CurlTransfer {
-    func stream(_ bytes: UnsafeRawBufferPointer) {
-        guard decryptor == nil, bytes.count > 0 else { return }
-        var chunk: Data?
-        for operation in operations where operation.wantsData {
-            let data = chunk ?? Data(bytes)
-            chunk = data
-            operation.send(.data(data))
-        }
+    private func stream(_ bytes: UnsafeRawBufferPointer) {
+        guard exchange.request.decryptor == nil, bytes.count > 0 else { return }
+        let streaming = operations.filter(\.wantsData)
+        guard !streaming.isEmpty else { return }
+        let data = Data(bytes)
+        for operation in streaming { operation.send(.data(data)) }
     }
 
     private func reportProgress() {
         let (count, expected) = (Int64(exchange.body.count), exchange.expectedCount)
         if let expected, count < expected {
-            let step = Double(expected) * configuration.minimumProgressFraction.bounded(to: 0...1, ifNaN: 0)
-            guard Double(count - exchange.reportedCount) >= step else { return }
+            let fraction = exchange.request.configuration.minimumProgressFraction.bounded(to: 0...1, ifNaN: 0)
+            guard Double(count - exchange.reportedCount) >= Double(expected) * fraction else { return }
         }
         exchange.reportedCount = count
         for operation in operations { operation.send(.progress(received: count, expected: expected)) }
     }
 
-    /// Tells the operations when the rest will arrive sooner than a new request would bring its first byte.
     private func estimateCompletion() {
-        guard let expected = exchange.expectedCount, exchange.receivedCount > 0 else { return }
-        let seconds = (ContinuousClock.now - exchange.firstByteAt) / .seconds(1)
-        let rest = seconds / Double(exchange.receivedCount) * Double(max(0, expected - Int64(exchange.body.count)))
-        let isNearlyComplete = rest < (exchange.firstByteAt - exchange.startedAt) / .seconds(1)
-        guard isNearlyComplete != exchange.isNearlyComplete else { return }
+        let isNearlyComplete = exchange.nearsCompletion
+        guard let isNearlyComplete, isNearlyComplete != exchange.isNearlyComplete else { return }
         exchange.isNearlyComplete = isNearlyComplete
         for operation in operations { operation.setNearlyComplete(isNearlyComplete) }
     }

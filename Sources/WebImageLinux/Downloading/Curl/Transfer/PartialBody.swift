@@ -24,4 +24,51 @@ struct PartialBody {
 
     let data: Data
     let version: Version
+
+    /// The first byte and the total length of a response that continues this part (RFC 9110, 15.3.7); `nil` for another one.
+    func rest(in head: ResponseHead) -> (start: Int64, total: Int64)? {
+        // A server that ignores If-Range may send the rest of another version. It has to repeat the entity tag, and need not
+        // repeat the date (RFC 9110, 15.3.7).
+        let (etag, date) = (head.headers["etag"], head.headers["last-modified"])
+        let known = version.metadata
+        let hasSameTag = etag != nil && etag == known.etag
+        guard let range = head.restOfBody, range.start == data.count,
+            version.totalCount.map({ $0 == range.total }) ?? hasSameTag,
+            hasSameTag || etag == nil && known.etag == nil && (date == nil || date == known.lastModified)
+        else { return nil }
+        return range
+    }
+}
+
+extension Exchange {
+    /// The part of the body that a later transfer may resume: what has arrived, or what this one was about to resume when
+    /// nothing of the body has arrived.
+    var partialBody: PartialBody? {
+        guard head != nil, case .accepted = verdict else {
+            // What follows the part was of no use.
+            return resumedCount == nil ? request.resumed : nil
+        }
+        guard body.count > 0, expectedCount.map({ body.count <= $0 }) ?? true, let version = resumableVersion else {
+            return nil
+        }
+        return PartialBody(data: body.compactData(expected: expectedCount), version: version)
+    }
+
+    /// The version that arrives, if the server may continue a part of it.
+    private var resumableVersion: PartialBody.Version? {
+        guard let head, request.key.validators == nil, request.message.method == "GET", decoder == nil,
+            head.headers["content-encoding"] == nil, head.headers["accept-ranges"]?.lowercased() != "none",
+            // A part of a range that the app has asked for has another place in the whole.
+            request.message.headers.field("range") == nil, resumedCount != nil || head.status == 200
+        else { return nil }
+        if resumedCount != nil { return request.resumed?.version }
+        let sent = head.headers["date"].flatMap(ResponseHead.date) ?? requestTime
+        let changed = head.headers["last-modified"].flatMap(ResponseHead.date)
+        return PartialBody.Version(
+            url: request.message.url,
+            metadata: metadata(of: head),
+            hasStrongDate: changed.map { sent.timeIntervalSince($0) >= 60 } ?? false,
+            totalCount: expectedCount
+        )
+    }
 }

@@ -1,0 +1,87 @@
+internal import CWebImageCurl
+internal import CWebImageShims
+import Glibc
+import WebImageCore
+
+// The connection of an exchange, as far as libcurl tells of it.
+extension Exchange {
+    /// The time at which libcurl handed bytes on last, or else at which the request was sent; `nil` before that.
+    var arrival: ContinuousClock.Instant? {
+        guard let handle else { return nil }
+        if let lastArrival { return lastArrival }
+        guard handle.isConnected else { return nil }
+        return launchedAt + .microseconds(max(0, handle.offset(CURLINFO_PRETRANSFER_TIME_T)))
+    }
+
+    /// The time at which the exchange has received nothing for too long, or has been without a connection for too long.
+    func idleDeadline(connectTimeout: Duration) -> ContinuousClock.Instant? {
+        guard handle != nil else { return nil }
+        guard let arrival else {
+            guard case .fresh(let start?) = connection else { return launchedAt + connectTimeout.bounded }
+            return start + connectTimeout.bounded
+        }
+        guard case .active(let time) = socketState else { return arrival + request.idleTimeout }
+        return max(arrival, time) + request.idleTimeout
+    }
+
+    /// The time from which on the exchange no longer waits to share the connection that another one begins to open. libcurl does not
+    /// tell whether it has begun to connect; it has not when it has not looked up the host either.
+    func separation(connectTimeout: Duration) -> ContinuousClock.Instant? {
+        guard case .any = connection, request.isSecure, arrival == nil, handle?.hasAddress == false else { return nil }
+        return launchedAt + min(connectTimeout / 4, .seconds(1))
+    }
+
+    /// Asks the socket of an exchange that has received nothing for too long. A socket that is silent is shut down: it may belong to a
+    /// network that is gone, and other transfers would wait for it one after the other.
+    ///
+    /// The socket is asked only now, since most transfers never get here. It may receive bytes for other transfers, so its
+    /// word counts no longer than a record takes, but while a body is sent.
+    func askSocket(_ multi: UnsafeMutableRawPointer, now: ContinuousClock.Instant) {
+        guard let handle, let arrival else { return }
+        let sentBody = head == nil ? request.message.body : nil
+        var socket: Int32 = -1
+        let silence = gwi_curl_get_socket_silence(multi, handle.easy, sentBody != nil, &socket)
+        let lastActivity = silence >= 0 ? now - .milliseconds(silence) : nil
+        if .milliseconds(silence) >= request.idleTimeout, shutdown(socket, Int32(SHUT_RDWR)) == 0 {
+            socketState = .shutDown(port: handle.long(CURLINFO_LOCAL_PORT))
+        } else if let sentBody {
+            let isSent = handle.offset(CURLINFO_SIZE_UPLOAD_T) >= Int64(sentBody.count)
+            socketState = .active(lastActivity ?? (isSent ? arrival : now))
+        } else if let lastActivity {
+            let limit = arrival + max(.zero, CurlTransfer.recordTime - request.idleTimeout)
+            socketState = .active(min(lastActivity, limit))
+        }
+    }
+
+    /// Whether libcurl has found that an exchange which requires TLS would go without it, before it connected.
+    func wasRefusedWithoutTLS(_ code: CURLcode) -> Bool {
+        code == CURLE_UNSUPPORTED_PROTOCOL && request.requiresTLS && handle?.isConnected == false
+    }
+
+    private var canBeRepeated: Bool {
+        guard case .any = connection else { return false }
+        return request.message.method == "GET" && request.message.body == nil
+    }
+
+    /// Whether the exchange waits for a connection that is shut down.
+    func waits(forPort port: Int) -> Bool {
+        guard let handle, canBeRepeated, head == nil else { return false }
+        if case .shutDown = socketState { return false }
+        return handle.long(CURLINFO_LOCAL_PORT) == port
+    }
+
+    /// Whether the exchange failed because the server had closed, or written to, a connection that was kept open, as
+    /// servers do with status 408 (RFC 9110, 15.5.9).
+    func needsFreshConnection(after code: CURLcode) -> Bool {
+        guard let handle, canBeRepeated, handle.long(CURLINFO_NUM_CONNECTS) == 0, !wasRefusedWithoutTLS(code) else {
+            return false
+        }
+        switch code {
+        case CURLE_OK: return handle.status == 408
+        case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_GOT_NOTHING, CURLE_RECV_ERROR,
+            CURLE_SEND_ERROR:
+            return head == nil
+        default: return false
+        }
+    }
+}

@@ -1,0 +1,143 @@
+import FoundationEssentials
+import WebImageCore
+
+/// The key of a transfer. Requests with equal keys share one.
+struct TransferKey: Hashable {
+    let url: URL
+    let options: NetworkOptions
+    let validators: ResponseMetadata.Validators?
+
+    init(_ request: LoaderRequest) {
+        url = request.url
+        options = request.options
+        validators = request.validators
+    }
+}
+
+/// What an exchange asks for. The next exchange of the transfer gets a copy, with what this one has brought about.
+struct TransferRequest {
+    /// The second request after a status 401, for which the modifier is asked once.
+    enum SecondRequest {
+        case notAsked
+        /// The modifier is asked. The error stays when it knows no other request than the one that was refused.
+        case asking(insteadOf: RequestModifier.Request, ImageError)
+        case asked
+    }
+
+    let key: TransferKey
+    /// That of the downloader when the transfer left the queue.
+    let configuration: ImageDownloader.Configuration
+    /// The body of an earlier, interrupted transfer, which this one resumes.
+    var resumed: PartialBody?
+    /// The URL before the request modifier.
+    var target: URL
+    /// The request as it is sent; while the request modifier is asked, the one before it.
+    var message: RequestModifier.Request
+    /// Whether a redirect from https led here, so that http will do only if libcurl knows that the host requires TLS
+    /// (HSTS), which makes it https.
+    var requiresTLS = false
+    var proxy = ProxyChoice.environment
+    /// Where redirects have led so far.
+    var redirectTargets: [URL] = []
+    /// What they have said about caching, and the request that the first of them has answered.
+    var redirects: (request: RequestModifier.Request, responses: [(status: Int, metadata: ResponseMetadata)])?
+    var secondRequest = SecondRequest.notAsked
+    /// The last credentials of the app for the servers and proxies that have demanded one.
+    var answers: [Challenge.Party: (credential: NetworkOptions.Credential, scheme: Challenge.Scheme)] = [:]
+    /// How often the app was asked for them.
+    var attemptCounts: [Challenge.Party: Int] = [:]
+
+    init(_ key: TransferKey, _ configuration: ImageDownloader.Configuration, resuming part: PartialBody? = nil) {
+        (self.key, self.configuration, resumed) = (key, configuration, part)
+        target = key.url
+        message = RequestModifier.Request(url: key.url)
+    }
+
+    /// The request without what the request modifier makes of it.
+    var plainMessage: RequestModifier.Request {
+        configuration.request(target, options: key.options, isSameOrigin: target.isSameOrigin(as: key.url))
+    }
+
+    var modifier: RequestModifier? { key.options.requestModifier ?? configuration.requestModifier }
+    var decryptor: Decryptor? { key.options.decryptor ?? configuration.decryptor }
+    var redirectCount: Int { redirects?.responses.count ?? 0 }
+    var totalTimeout: Duration? { key.options.totalTimeout ?? configuration.totalTimeout }
+
+    /// The time for which the transfer may receive nothing.
+    var idleTimeout: Duration {
+        max((key.options.idleTimeout ?? configuration.idleTimeout).bounded, .milliseconds(1))
+    }
+
+    var isHTTPS: Bool { message.url.scheme?.lowercased() == "https" }
+    /// Whether the exchange goes over TLS or not at all.
+    var isSecure: Bool { requiresTLS || isHTTPS }
+    /// The host that is asked, in lower case.
+    var host: String { message.url.host()?.lowercased() ?? "" }
+
+    /// The part of the body whose rest is requested, and the version that it has to belong to.
+    var part: (body: PartialBody, condition: String)? {
+        guard let resumed, message.headers.field("range") == nil, let condition = resumed.version.condition,
+            resumed.version.url == message.url
+        else { return nil }
+        return (resumed, condition)
+    }
+
+    /// Whether the app has chosen the codings, which libcurl removes then. A resumed body has to come unencoded.
+    var isDecodedByCurl: Bool { part == nil && message.headers.field("accept-encoding") != nil }
+
+    /// The validators of the resource that is requested. Those of a response that a redirect led to say nothing of another one, which
+    /// may be older and still have to be shown. An entity tag also counts for another signature of the same URL, which differs each time.
+    var validators: (etag: String?, date: String?) {
+        guard let validators = key.validators else { return (nil, nil) }
+        guard let known = validators.redirects else {
+            return redirects == nil ? (validators.etag, validators.lastModified) : (nil, nil)
+        }
+        return (
+            known.isTarget(unsigned: target.withoutSignature) ? validators.etag : nil,
+            known.isTarget(target) ? validators.lastModified : nil
+        )
+    }
+
+    /// The credential for the server, and the schemes that may use it: the answer of the app to its challenge, or the one of the
+    /// request or of its URL. libcurl reads that of a URL itself, unless the target of a redirect has not repeated it.
+    var credential: (credential: NetworkOptions.Credential, schemes: Int)? {
+        if let answer = answers[party(isProxy: false)] { return (answer.credential, answer.scheme.rawValue) }
+        guard message.url.isSameOrigin(as: key.url) else { return nil }
+        if let credential = key.options.credential {
+            return (credential, Challenge.Scheme.basic.rawValue | Challenge.Scheme.digest.rawValue)
+        }
+        guard message.url.userInfo == nil else { return nil }
+        return NetworkOptions.Credential(userOf: key.url).map { ($0, Challenge.Scheme.basic.rawValue) }
+    }
+
+    /// The request with what libcurl adds to it, as far as responses may depend on it. The cookies themselves are not known.
+    var wholeMessage: RequestModifier.Request {
+        var request = message.adding(credential?.credential ?? .init(userOf: message.url))
+        if key.options.handlesCookies, request.headers.field("cookie") == nil { request.headers["Cookie"] = "some" }
+        return request
+    }
+
+    /// The server or the proxy of the exchange.
+    func party(isProxy: Bool) -> Challenge.Party {
+        Challenge.Party(isProxy: isProxy, name: isProxy ? proxy.name(for: message.url) : message.url.origin)
+    }
+}
+
+// Responses may depend on the user (Vary: Authorization), whose field libcurl adds after the fields of the library.
+extension RequestModifier.Request {
+    /// The request with the field of a credential, unless it has one of its own.
+    func adding(_ credential: NetworkOptions.Credential?) -> RequestModifier.Request {
+        guard let credential, headers.field("authorization") == nil else { return self }
+        var request = self
+        request.headers["Authorization"] = credential.basicField
+        return request
+    }
+}
+
+extension NetworkOptions.Credential {
+    /// The user name and password of a URL; `nil` when it has none.
+    init?(userOf url: URL) {
+        guard url.userInfo != nil, let user = url.user(percentEncoded: false) else { return nil }
+        self.init(user: user, password: url.password(percentEncoded: false) ?? "")
+    }
+}
