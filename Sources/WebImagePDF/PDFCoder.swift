@@ -38,7 +38,7 @@ public struct PDFCoder: ImageDecoding {
     }
 }
 
-extension PDFCoder: SlowImageDecoding, CancellableImageDecoding {
+extension PDFCoder: ExtendedDecoding {
     package func isSlow(_ format: ImageFormat) -> Bool { true }
 
     package func decode(

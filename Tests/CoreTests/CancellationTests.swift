@@ -162,7 +162,7 @@ struct CancellationTests {
     }
 
     /// Waits as a decoder does that uses another process, until its load is cancelled or it is released.
-    private final class WaitingCoder: CancellableImageDecoding {
+    private final class WaitingCoder: ExtendedDecoding {
         let decodes = EventLog<String>()
         let releases = EventLog<Int>()
 

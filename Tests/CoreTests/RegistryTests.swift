@@ -25,7 +25,8 @@ struct RegistryTests {
         let own = [NamedCoder("first"), NamedCoder("second")]
         let coders = ImageManager.testing(FakeLoader()) { $0.decoders = own }.coders
         func name() throws -> [String?] {
-            [try coders.decoder(for: png, url: nil), coders.decoder(for: .png)].map { ($0 as? NamedCoder)?.name }
+            let found: [(any ImageDecoding)?] = [try coders.decoder(for: png, url: nil), coders.decoder(for: .png)]
+            return found.map { ($0 as? NamedCoder)?.name }
         }
         #expect(try name() == ["first", "first"])
         let registration = coders.add(NamedCoder("added") as any ImageDecoding)
@@ -67,7 +68,7 @@ struct RegistryTests {
 }
 
 /// A coder of PNG that fails and is recognised by its name.
-private struct NamedCoder: ImageDecoding, ImageEncoding {
+private struct NamedCoder: ExtendedDecoding, ImageEncoding {
     let name: String
 
     init(_ name: String) {

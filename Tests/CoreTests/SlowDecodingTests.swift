@@ -10,7 +10,7 @@ import WebImageTesting
 @Suite("Slow formats")
 struct SlowDecodingTests {
     /// Decodes SVG once a gate is open, and everything else at once.
-    private final class SlowCoder: SlowImageDecoding {
+    private final class SlowCoder: ExtendedDecoding {
         let gate = Gate()
         private let others = CountingCoder()
 
@@ -27,7 +27,7 @@ struct SlowDecodingTests {
     }
 
     /// Decodes images of hogs once a gate is open or they are not wanted, and others at once.
-    private final class HogCoder: CancellableImageDecoding {
+    private final class HogCoder: ExtendedDecoding {
         let isOpen = Mutex(false)
         let starts = EventLog<Int>()
         private let others = CountingCoder()
@@ -87,7 +87,7 @@ struct SlowDecodingTests {
     @Test("A slow image that needs more than half of the memory takes all that it needs")
     func large() {
         /// Decodes at once, and says that it is slow.
-        struct Coder: SlowImageDecoding {
+        struct Coder: ExtendedDecoding {
             let budget: MemoryBudget
             let used: EventLog<Int>
 

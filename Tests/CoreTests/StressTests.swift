@@ -9,7 +9,7 @@ import WebImageTesting
 @Suite("Many loads at once")
 struct StressTests {
     /// Says that JPEG is slow.
-    private struct SlowCoder: SlowImageDecoding {
+    private struct SlowCoder: ExtendedDecoding {
         private let coder = CountingCoder()
 
         func canDecode(_ format: ImageFormat) -> Bool { coder.canDecode(format) }

@@ -276,7 +276,7 @@ private final class Answers<Answer> {
 }
 
 /// Decodes regions when its gate is open.
-private final class HeldRegions: RegionDecoding {
+private final class HeldRegions: ExtendedDecoding {
     let gate = Gate()
     private let counts = Mutex((started: 0, ended: 0))
     private let coders = CoderRegistry.builtIn
@@ -288,7 +288,7 @@ private final class HeldRegions: RegionDecoding {
     var count: Int { counts.withLock { $0.ended } }
     var isHeld: Bool { counts.withLock { $0.started > $0.ended } }
 
-    private var regions: (any RegionDecoding)? { coders.decoder(for: .jpeg) as? any RegionDecoding }
+    private var regions: (any ExtendedDecoding)? { coders.decoder(for: .jpeg)?.extended }
 
     func canDecode(_ format: ImageFormat) -> Bool { format == .jpeg }
 

@@ -124,7 +124,7 @@ struct TiledImageTests {
     }
 
     /// Decodes regions until nobody wants them, while it is patient.
-    private final class PatientCoder: RegionDecoding {
+    private final class PatientCoder: ExtendedDecoding {
         static let file = (try? NoiseImage.encoded(PixelSize(width: 64, height: 64), .jpeg)) ?? Data()
         let started = DispatchSemaphore(value: 0)
         let isPatient = Atomic(true)

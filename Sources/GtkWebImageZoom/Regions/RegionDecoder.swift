@@ -21,37 +21,38 @@ struct RegionDecoder: Sendable {
         options.keepsWideColors = false
         let sniffed = ImageFormat(sniffing: data, hint: options.formatHint)
         let coder = try maker.coder(for: data, as: sniffed, of: request)
-        if let regions = coder as? any RegionDecoding, regions.decodesRegions(of: data),
+        if coder.decodesRegions(of: data),
             let header = ImageHeader(reading: data, hint: options.formatHint)?.turned(by: options)
         {
             guard !header.size.isEmpty else { throw options.badData("The image's header says \(header.size) pixels") }
-            let source = FileRegions(data: data, size: header.size, coder: regions, options: options, work: work)
+            // A band as wide as the region, and the region that is cut from it or turned.
+            let regions = ImageRegions(size: header.size, options: options, work: work, bytesPerPixel: 8) {
+                [options] region, isCancelled throws(ImageError) in
+                try coder.decode(region, of: data, options: options, isCancelled: isCancelled)
+            }
             return TiledImage(
                 url: request.url,
-                size: header.size,
                 format: sniffed,
                 byteCount: data.count,
                 decodesRegions: true,
-                source: source
+                regions
             )
         }
         let (final, cost) = try largestAffordable(options, for: data, as: sniffed, memoryLimit: memoryLimit)
         let image = try await work.run(byteCount: cost.byteCount, priority: request.priority, url: request.url) {
             isCancelled throws(ImageError) in
-            if let coder = coder as? any CancellableImageDecoding {
-                return try coder.decode(data, options: final, holding: nil, isCancelled: isCancelled)
-            }
-            return try coder.decode(data, options: final)
+            try coder.decode(data, options: final, holding: nil, isCancelled: isCancelled)
         }
-        let size = image.naturalSize
-        let source = KeptRegions(pixels: image.pixels, image: image, size: size, options: final, work: work)
+        let regions = ImageRegions(size: image.naturalSize, options: final, work: work, bytesPerPixel: 4) {
+            [image] region, _ throws(ImageError) in
+            try image.part(region, final)
+        }
         return TiledImage(
             url: request.url,
-            size: size,
             format: image.format,
             byteCount: data.count,
             decodesRegions: false,
-            source: source
+            regions
         )
     }
 }
@@ -83,58 +84,51 @@ extension RegionDecoder {
     private static let fewestBytes = 1 << 20
 }
 
-/// Regions of a file, each decoded when it is wanted.
-private struct FileRegions: RegionSource {
-    let data: Data
+/// The regions of an image, each decoded when it is wanted.
+struct ImageRegions: Sendable {
+    /// The size of the upright image in pixels.
     let size: PixelSize
-    let coder: any RegionDecoding
     let options: DecodeOptions
     let work: RegionWork
+    /// The memory that a decode takes for each pixel of its region.
+    let bytesPerPixel: Int
+    let decode: @Sendable (_ region: DecodeRegion, _ isCancelled: () -> Bool) throws(ImageError) -> WebImage
 
+    /// A region that lies in the image, of the size of its rectangle.
     func image(of region: DecodeRegion, priority: ImagePriority) async throws(ImageError) -> WebImage {
         // More pixels than the limit are refused before they wait for memory.
         try region.check(in: size, options)
-        let (data, coder, options) = (data, coder, options)
-        // A band as wide as the region, and the region that is cut from it or turned.
-        let byteCount = region.rect.size.pixelCount.boundedProduct(8)
+        let byteCount = region.rect.size.pixelCount.boundedProduct(bytesPerPixel)
         return try await work.run(byteCount: byteCount, priority: priority, url: options.url) {
-            isCancelled throws(ImageError) in
-            try coder.decode(region, of: data, options: options, isCancelled: isCancelled)
+            [decode] isCancelled throws(ImageError) in
+            try decode(region, isCancelled)
         }
     }
 }
 
-/// Regions of an image whose pixels are kept.
-private struct KeptRegions: RegionSource {
-    let pixels: PixelBuffer
-    let image: WebImage
-    /// The size of the file, which the pixels may have been scaled from.
-    let size: PixelSize
-    let options: DecodeOptions
-    let work: RegionWork
-
-    func image(of region: DecodeRegion, priority: ImagePriority) async throws(ImageError) -> WebImage {
-        try region.check(in: size, options)
-        let byteCount = region.rect.size.pixelCount.boundedProduct(4)
-        return try await work.run(byteCount: byteCount, priority: priority, url: options.url) { _ throws(ImageError) in
-            let rect = kept(region.rect.multiplied(by: region.reduction, in: size))
-            let part = withExtendedLifetime(pixels) {
-                pixels.rows(in: rect).resized(to: region.rect.size, orientation: .up)
-            }
-            guard let part else { throw options.outOfMemory(region.rect.size) }
-            return image.replacingPixels(part, keepsNaturalSize: false)
+extension WebImage {
+    /// A region of the file, whose pixels may have been scaled for the image.
+    fileprivate func part(_ region: DecodeRegion, _ options: DecodeOptions) throws(ImageError) -> WebImage {
+        let whole = region.rect.multiplied(by: region.reduction, in: naturalSize)
+        let rect = whole.scaled(from: naturalSize, to: pixelSize)
+        let part = withExtendedLifetime(pixels) {
+            pixels.rows(in: rect).resized(to: region.rect.size, orientation: .up)
         }
+        guard let part else { throw options.outOfMemory(region.rect.size) }
+        return replacingPixels(part, keepsNaturalSize: false)
     }
+}
 
-    /// The kept pixels that stand for a part of the file.
-    private func kept(_ rect: PixelRect) -> PixelRect {
-        guard pixels.size != size else { return rect }
+extension PixelRect {
+    /// The rectangle in an image that was scaled. It has at least one pixel.
+    fileprivate func scaled(from size: PixelSize, to target: PixelSize) -> PixelRect {
+        guard target != size else { return self }
         func range(_ start: Int, _ length: Int, from: Int, to: Int) -> (start: Int, length: Int) {
             let first = min(start * to / from, to - 1)
             return (first, max(min(((start + length) * to + from - 1) / from, to) - first, 1))
         }
-        let columns = range(rect.x, rect.size.width, from: size.width, to: pixels.size.width)
-        let rows = range(rect.y, rect.size.height, from: size.height, to: pixels.size.height)
+        let columns = range(x, self.size.width, from: size.width, to: target.width)
+        let rows = range(y, self.size.height, from: size.height, to: target.height)
         return PixelRect(x: columns.start, y: rows.start, width: columns.length, height: rows.length)
     }
 }

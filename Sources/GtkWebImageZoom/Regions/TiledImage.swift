@@ -26,12 +26,11 @@ public final class TiledImage: Sendable {
     public let decodesRegions: Bool
     /// The number of bytes of the file, which the image keeps.
     public let byteCount: Int
-    private let source: any RegionSource
+    private let regions: ImageRegions
 
-    init(url: URL, size: PixelSize, format: ImageFormat, byteCount: Int, decodesRegions: Bool, source: any RegionSource)
-    {
-        (self.url, self.size, self.format) = (url, size, format)
-        (self.byteCount, self.decodesRegions, self.source) = (byteCount, decodesRegions, source)
+    init(url: URL, format: ImageFormat, byteCount: Int, decodesRegions: Bool, _ regions: ImageRegions) {
+        (self.url, self.format, self.byteCount) = (url, format, byteCount)
+        (self.decodesRegions, self.regions, size) = (decodesRegions, regions, regions.size)
     }
 
     /// The rectangle of the whole image.
@@ -59,7 +58,7 @@ public final class TiledImage: Sendable {
         let scale = scale.bounded(to: 1e-9...1, ifNaN: 1)
         let grid = TileGrid(size: size, scale: scale)
         let region = DecodeRegion(rect: grid.reduced(rect), reduction: grid.reduction)
-        let image = try await source.image(of: region, priority: priority)
+        let image = try await regions.image(of: region, priority: priority)
         guard image.pixelSize == region.rect.size else {
             throw DecodeOptions(url: url).badData(
                 "A region of \(region.rect.size) pixels was decoded to \(image.pixelSize)"
@@ -76,10 +75,4 @@ public final class TiledImage: Sendable {
         }
         return image.replacingPixels(pixels, keepsNaturalSize: false)
     }
-}
-
-/// Where the regions of an image come from.
-protocol RegionSource: Sendable {
-    /// A region that lies in the image, of the size of its rectangle.
-    func image(of region: DecodeRegion, priority: ImagePriority) async throws(ImageError) -> WebImage
 }

@@ -8,7 +8,8 @@ public final class CoderRegistry: Sendable {
         fileprivate var decoder, encoder: UInt64?
     }
 
-    private let decoders: OrderedRegistry<any ImageDecoding>
+    /// Each decoder as it was given, and with all parts.
+    private let decoders: OrderedRegistry<(given: any ImageDecoding, extended: any ExtendedDecoding)>
     private let encoders: OrderedRegistry<any ImageEncoding>
     private let remedy: @Sendable (ImageFormat) -> String?
     /// Those who hear of other decoders.
@@ -23,7 +24,7 @@ public final class CoderRegistry: Sendable {
         encoders: [any ImageEncoding] = [],
         remedy: @escaping @Sendable (ImageFormat) -> String? = { _ in nil }
     ) {
-        self.decoders = OrderedRegistry(decoders)
+        self.decoders = OrderedRegistry(decoders.map { ($0, $0.extended) })
         self.encoders = OrderedRegistry(encoders)
         self.remedy = remedy
     }
@@ -31,7 +32,7 @@ public final class CoderRegistry: Sendable {
     /// Adds a decoder that is asked before all others.
     @discardableResult
     public func add(_ decoder: any ImageDecoding) -> Registration {
-        let number = decoders.add(decoder)
+        let number = decoders.add((decoder, decoder.extended))
         changes.notify(())
         return Registration(decoder: number)
     }
@@ -59,7 +60,7 @@ public final class CoderRegistry: Sendable {
 
     /// The decoder of a format that was added last.
     public func decoder(for format: ImageFormat) -> (any ImageDecoding)? {
-        decoders.first { $0.canDecode(format) }
+        decoders.first { $0.given.canDecode(format) }?.given
     }
 
     /// The encoder of a format that was added last.
@@ -76,30 +77,22 @@ public final class CoderRegistry: Sendable {
     }
 
     /// The decoder of a file.
-    /// - Parameter hint: The format of a file without a signature.
+    /// - Parameters:
+    ///   - format: The format of the file. Default: the one that its bytes show, or else that of the hint.
+    ///   - hint: The format of a file without a signature.
     /// - Throws: ``ImageError/Code/badImageData`` when the file is no image, ``ImageError/Code/unsupportedFormat`` when no
-    ///   decoder reads its
-    ///   format.
+    ///   decoder reads its format.
     package func decoder(
         for data: Data,
+        as format: ImageFormat? = nil,
         url: URL?,
         hint: ImageFormat? = nil,
         preferring preferred: (any ImageDecoding)? = nil
-    ) throws(ImageError) -> any ImageDecoding {
-        try decoder(for: data, as: ImageFormat(sniffing: data, hint: hint), url: url, preferring: preferred)
-    }
-
-    /// The decoder of a file whose format is known.
-    /// - Throws: As the method that recognises the format.
-    func decoder(
-        for data: Data,
-        as format: ImageFormat,
-        url: URL?,
-        preferring preferred: (any ImageDecoding)? = nil
-    ) throws(ImageError) -> any ImageDecoding {
+    ) throws(ImageError) -> any ExtendedDecoding {
+        let format = format ?? ImageFormat(sniffing: data, hint: hint)
         let head = data.prefix(ImageFormat.sniffLength)
-        if let preferred, preferred.canDecode(head, format: format) { return preferred }
-        if let decoder = decoders.first(where: { $0.canDecode(head, format: format) }) { return decoder }
+        if let preferred, preferred.canDecode(head, format: format) { return preferred.extended }
+        if let decoder = decoders.first(where: { $0.given.canDecode(head, format: format) }) { return decoder.extended }
         guard format != .unknown else {
             throw Self.unknownData(data, url)
         }

@@ -34,46 +34,6 @@ extension ImageDecoding {
     ) -> (any IncrementalImageDecoding)? { nil }
 }
 
-/// A decoder that takes seconds for some formats, however small a file is.
-package protocol SlowImageDecoding: ImageDecoding {
-    /// Whether a file of this format is to be decoded on the queue of slow ones.
-    func isSlow(_ format: ImageFormat) -> Bool
-}
-
-/// A decoder of whatever is installed on the machine, which may be formats that the library does not know.
-package protocol InstalledFormatDecoding: ImageDecoding {
-    /// The format of a file as which the decoder would decode it.
-    /// - Parameter format: What the library recognises, or the hint of the request, or unknown.
-    /// - Returns: `nil` when nothing that is installed reads the file.
-    func installedFormat(_ head: Data, as format: ImageFormat) -> ImageFormat?
-}
-
-/// A decoder that finds the thumbnail in a file.
-package protocol ThumbnailDecoding: ImageDecoding {
-    /// Whether the files of the decoder may have one.
-    var findsThumbnails: Bool { get }
-
-    /// The thumbnail of a file as the first partial image: upright, at the size of the options as far as that is worth it.
-    /// - Returns: `nil` when there is none, or none that can be a small version of the image. It takes no more than a
-    ///   millisecond or two.
-    func thumbnail(in data: Data, options: DecodeOptions) -> WebImage?
-}
-
-/// A decoder that may wait, such as for another process, and need not when nobody wants the image any more.
-package protocol CancellableImageDecoding: ImageDecoding {
-    /// Decodes a whole file into upright pixels.
-    /// - Parameters:
-    ///   - reservation: The memory of the decode, which what goes on when the decoder gives up has to retain.
-    ///   - isCancelled: Whether the image is no longer wanted; called several times a second while the decoder waits.
-    /// - Throws: As the method without these parameters, and ``ImageError/Code/cancelled``.
-    func decode(
-        _ data: Data,
-        options: DecodeOptions,
-        holding reservation: MemoryBudget.Reservation?,
-        isCancelled: () -> Bool
-    ) throws(ImageError) -> WebImage
-}
-
 /// Decodes one file while it arrives. One thread at a time uses it; a cancelled load releases it without finish(_:).
 public protocol IncrementalImageDecoding: AnyObject, Sendable {
     /// Accepts the next bytes.

@@ -58,11 +58,11 @@ package final class ImageMaker: Sendable {
         for data: Data,
         as format: ImageFormat,
         of request: ImageRequest
-    ) throws(ImageError) -> any ImageDecoding {
+    ) throws(ImageError) -> any ExtendedDecoding {
         try formats.check(format, url: request.url)
         let coder = try coders.decoder(for: data, as: format, url: request.url, preferring: request.decoder)
         // What the library does not know is a format of the app's, or one that is installed.
-        if format.descriptor == nil, let coder = coder as? any InstalledFormatDecoding,
+        if format.descriptor == nil,
             let installed = coder.installedFormat(data.prefix(ImageFormat.sniffLength), as: format)
         {
             try formats.check(installed, isInstalled: true, url: request.url)
@@ -87,8 +87,7 @@ package final class ImageMaker: Sendable {
     /// Whether decoding the bytes can take seconds.
     func isSlow(_ source: FetchedData, for request: ImageRequest) -> Bool {
         let format = format(source.format, of: request)
-        let coder = try? coder(for: source.loaded.data, as: format, of: request)
-        return (coder as? any SlowImageDecoding)?.isSlow(format) == true
+        return (try? coder(for: source.loaded.data, as: format, of: request))?.isSlow(format) == true
     }
 
     /// Starts to decode a file that is still arriving.
@@ -107,15 +106,14 @@ package final class ImageMaker: Sendable {
 
     /// Whether a decoder of the library finds thumbnails in files of a format.
     func mayHaveThumbnail(_ format: ImageFormat) -> Bool {
-        (coders.decoder(for: format) as? any ThumbnailDecoding)?.findsThumbnails == true
+        coders.decoder(for: format)?.extended.findsThumbnails == true
     }
 
     /// The thumbnail in a file or the beginning of one, as a partial image.
     /// - Returns: `nil` when there is none of use, or the decoder does not look for it.
     func thumbnail(in data: Data, for request: ImageRequest) -> WebImage? {
         let format = ImageFormat(sniffing: data, hint: request.formatHint)
-        let coder = try? coder(for: data, as: format, of: request)
-        return (coder as? any ThumbnailDecoding)?.thumbnail(in: data, options: decodeOptions(request))
+        return (try? coder(for: data, as: format, of: request))?.thumbnail(in: data, options: decodeOptions(request))
     }
 
     /// The thumbnail that another program has made of a file, as a partial image.
@@ -202,13 +200,8 @@ package final class ImageMaker: Sendable {
                 WebImageLog.debug("Incremental decoding failed: \(error)")
             }
         }
-        let image =
-            if let coder = coder as? any CancellableImageDecoding {
-                try coder.decode(data, options: options, holding: memory.reservation, isCancelled: isCancelled)
-            } else {
-                try coder.decode(data, options: options)
-            }
-        return image.converted(for: options)
+        return try coder.decode(data, options: options, holding: memory.reservation, isCancelled: isCancelled)
+            .converted(for: options)
     }
 
     /// Runs the steps of the transformer on a partial or stale image, which nothing shares.

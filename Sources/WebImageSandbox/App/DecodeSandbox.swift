@@ -2,7 +2,7 @@ internal import CWebImageSandboxShims
 import FoundationEssentials
 import Glibc
 import Synchronization
-package import WebImageCore
+import WebImageCore
 
 /// Decodes files in worker processes. All managers of an app share it.
 package final class DecodeSandbox: Sendable {
@@ -77,27 +77,6 @@ package final class DecodeSandbox: Sendable {
     /// Ends the workers that have nothing to do.
     package func endIdleWorkers() {
         for pool in pools + [animations] { pool.endIdleWorkers() }
-    }
-
-    /// A decoder that runs in workers.
-    /// - Parameters:
-    ///   - coder: The decoder, which the workers have as well.
-    ///   - isOptional: Whether images are decoded in this process when no worker starts. Resources of the app always are.
-    ///   - neverHere: Formats that are decoded in this process only when their files come from there.
-    ///   - kind: The kind of worker that decodes a format; `nil` where another process does so already, or no worker can.
-    package func sandboxed(
-        _ coder: any ImageDecoding,
-        isOptional: Bool,
-        neverHere: Set<ImageFormat>,
-        kind: @escaping @Sendable (ImageFormat) -> WorkerKind?
-    ) -> any ImageDecoding {
-        SandboxedCoder(
-            coder: coder,
-            sandbox: self,
-            isOptional: isOptional,
-            neverHere: neverHere,
-            workerKind: kind
-        )
     }
 
     /// A name for a file that a worker keeps.

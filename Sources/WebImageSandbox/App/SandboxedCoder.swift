@@ -1,23 +1,32 @@
 import FoundationEssentials
-import WebImageCore
+package import WebImageCore
 
 /// A decoder that runs in a worker of the sandbox.
-struct SandboxedCoder: CancellableImageDecoding, SlowImageDecoding, RegionDecoding {
-    /// The decoder, which the workers have as well.
-    let coder: any ImageDecoding
+struct SandboxedCoder: ExtendedDecoding {
+    /// The most pixels of a thumbnail. Those of cameras have up to 320x240, those of other programs hardly more than 1024x1024.
+    private static let largestThumbnail = 1 << 22
+    /// The bytes of a file in which its thumbnail stands.
+    private static let headLength = 256 << 10
+
+    let coder: any ExtendedDecoding
     let sandbox: DecodeSandbox
-    /// Whether images are decoded in this process when no worker starts. Resources of the app always are.
     let isOptional: Bool
-    /// Formats that are decoded in this process only when their files come from there.
     let neverHere: Set<ImageFormat>
-    /// The kind of worker that decodes a format; `nil` where another process does so already, or no worker can.
     let workerKind: @Sendable (ImageFormat) -> WorkerKind?
+
+    var findsThumbnails: Bool { coder.findsThumbnails }
 
     func canDecode(_ format: ImageFormat) -> Bool { coder.canDecode(format) }
 
     func canDecode(_ head: Data, format: ImageFormat) -> Bool { coder.canDecode(head, format: format) }
 
-    func isSlow(_ format: ImageFormat) -> Bool { (coder as? any SlowImageDecoding)?.isSlow(format) == true }
+    func isSlow(_ format: ImageFormat) -> Bool { coder.isSlow(format) }
+
+    func installedFormat(_ head: Data, as format: ImageFormat) -> ImageFormat? {
+        coder.installedFormat(head, as: format)
+    }
+
+    func decodesRegions(of data: Data) -> Bool { coder.decodesRegions(of: data) }
 
     func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
         try decode(data, options: options, holding: nil) { false }
@@ -33,21 +42,9 @@ struct SandboxedCoder: CancellableImageDecoding, SlowImageDecoding, RegionDecodi
         let format = installedFormat(data.prefix(ImageFormat.sniffLength), as: recognised) ?? recognised
         var command = DecodeCommand(.decode)
         (command.options, command.limit) = (options, DecodeAnswer.Limit(options, data))
-        if let kind = kind(format, options) {
-            var file = SandboxedFile(data: data, format: format)
-            // It travels in a file in any case, which an animation then keeps.
-            if data.count > SharedMemory.byteCount / 2 { file.share() }
-            if let (answer, payload) = try answer(to: command, file.data, format, by: kind, isCancelled: isCancelled) {
-                return try sandbox.image(answer, payload, of: file, options: options)
-            }
-        }
-        guard let coder = coder as? any CancellableImageDecoding else {
-            return try coder.decode(data, options: options)
-        }
+        if let image = try image(command, of: data, as: format, isCancelled) { return image }
         return try coder.decode(data, options: options, holding: reservation, isCancelled: isCancelled)
     }
-
-    func decodesRegions(of data: Data) -> Bool { (coder as? any RegionDecoding)?.decodesRegions(of: data) == true }
 
     func decode(
         _ region: DecodeRegion,
@@ -58,49 +55,54 @@ struct SandboxedCoder: CancellableImageDecoding, SlowImageDecoding, RegionDecodi
         let format = ImageFormat(sniffing: data, hint: options.formatHint)
         var command = DecodeCommand(.region)
         (command.options, command.region) = (options, region)
-        if let kind = kind(format, options),
-            let (answer, payload) = try answer(to: command, data, format, by: kind, isCancelled: isCancelled)
-        {
-            let file = SandboxedFile(data: data, format: format)
-            return try sandbox.image(answer, payload, of: file, options: options)
-        }
-        guard let coder = coder as? any RegionDecoding else {
-            throw options.badData("The decoder of the file decodes no regions")
-        }
+        if let image = try image(command, of: data, as: format, isCancelled) { return image }
         return try coder.decode(region, of: data, options: options, isCancelled: isCancelled)
     }
 
-    /// What a worker says of a file.
-    /// - Returns: `nil` when the file is decoded in this process.
-    private func answer(
-        to command: DecodeCommand,
-        _ data: Data,
-        _ format: ImageFormat,
-        by kind: WorkerKind,
-        isCancelled: () -> Bool
-    ) throws(ImageError) -> (DecodeAnswer, DecodeWorker.Payload?)? {
-        do throws(ImageError) {
-            let (answer, payload, _) = try sandbox.perform(command, data, by: kind, isCancelled: isCancelled)
-            return (answer, payload)
-        } catch
-            where error.code == .decoderUnavailable && mayBeHere(format, command.options, by: kind)
-        {
-            return nil
-        }
+    func thumbnail(in data: Data, options: DecodeOptions) -> WebImage? {
+        guard findsThumbnails else { return nil }
+        let format = ImageFormat(sniffing: data, hint: options.formatHint)
+        guard kind(format, options) != nil else { return coder.thumbnail(in: data, options: options) }
+        let head = data.prefix(Self.headLength)
+        var command = DecodeCommand(.thumbnail)
+        (command.options, command.limit) = (options, DecodeAnswer.Limit(options, head))
+        command.limit?.pixelCount = min(options.maximumPixelCount, Self.largestThumbnail)
+        return try? image(command, of: head, as: format) { false }
     }
 
-    func makeIncrementalDecoder(
-        for format: ImageFormat,
-        options: DecodeOptions
-    ) -> (any IncrementalImageDecoding)? {
+    func makeIncrementalDecoder(for format: ImageFormat, options: DecodeOptions) -> (any IncrementalImageDecoding)? {
         guard let kind = kind(format, options) else {
             return coder.makeIncrementalDecoder(for: format, options: options)
         }
         return SandboxedIncrementalDecoder(sandbox, of: format, by: kind, options: options)
     }
 
+    /// The image that a worker makes of a file.
+    /// - Returns: `nil` when the file is decoded in this process.
+    private func image(
+        _ command: DecodeCommand,
+        of data: Data,
+        as format: ImageFormat,
+        _ isCancelled: () -> Bool
+    ) throws(ImageError) -> WebImage? {
+        guard let kind = kind(format, command.options) else { return nil }
+        var file = SandboxedFile(data: data, format: format)
+        // It travels in a file in any case, which an animation then keeps.
+        if command.kind == .decode, data.count > SharedMemory.byteCount / 2 { file.share() }
+        let answer: DecodeAnswer
+        let payload: DecodeWorker.Payload?
+        do throws(ImageError) {
+            (answer, payload, _) = try sandbox.perform(command, file.data, by: kind, isCancelled: isCancelled)
+        } catch
+            where error.code == .decoderUnavailable && mayBeHere(format, command.options, by: kind)
+        {
+            return nil
+        }
+        return try sandbox.image(answer, payload, of: file, options: command.options)
+    }
+
     /// The kind of worker that a file goes to; `nil` for the process of the app.
-    func kind(_ format: ImageFormat, _ options: DecodeOptions) -> WorkerKind? {
+    private func kind(_ format: ImageFormat, _ options: DecodeOptions) -> WorkerKind? {
         guard let kind = workerKind(format) else { return nil }
         if isOptional, options.url?.scheme == "resource" { return nil }
         return sandbox.canStart(kind) || !mayBeHere(format, options, by: kind) ? kind : nil
@@ -115,37 +117,28 @@ struct SandboxedCoder: CancellableImageDecoding, SlowImageDecoding, RegionDecodi
     }
 }
 
-extension SandboxedCoder: InstalledFormatDecoding {
-    func installedFormat(_ head: Data, as format: ImageFormat) -> ImageFormat? {
-        (coder as? any InstalledFormatDecoding)?.installedFormat(head, as: format)
-    }
-}
-
-extension SandboxedCoder: ThumbnailDecoding {
-    /// The most pixels of a thumbnail. Those of cameras have up to 320x240, those of other programs hardly more than 1024x1024.
-    private static let largestThumbnail = 1 << 22
-    /// The bytes of a file in which its thumbnail stands.
-    private static let headLength = 256 << 10
-
-    var findsThumbnails: Bool { (coder as? any ThumbnailDecoding)?.findsThumbnails == true }
-
-    func thumbnail(in data: Data, options: DecodeOptions) -> WebImage? {
-        guard let coder = coder as? any ThumbnailDecoding, coder.findsThumbnails else { return nil }
-        let format = ImageFormat(sniffing: data, hint: options.formatHint)
-        guard let kind = kind(format, options) else { return coder.thumbnail(in: data, options: options) }
-        var command = DecodeCommand(.thumbnail)
-        command.options = options
-        command.limit = DecodeAnswer.Limit(options, data.prefix(Self.headLength))
-        command.limit?.pixelCount = min(options.maximumPixelCount, Self.largestThumbnail)
-        let head = data.prefix(Self.headLength)
-        guard let (answer, payload, _) = try? sandbox.perform(command, head, by: kind), case .image = answer else {
-            return nil
-        }
-        return try? sandbox.image(answer, payload, of: SandboxedFile(data: head, format: format), options: options)
-    }
-}
-
 extension DecodeSandbox {
+    /// A decoder that runs in workers.
+    /// - Parameters:
+    ///   - coder: The decoder, which the workers have as well.
+    ///   - isOptional: Whether images are decoded in this process when no worker starts. Resources of the app always are.
+    ///   - neverHere: Formats that are decoded in this process only when their files come from there.
+    ///   - kind: The kind of worker that decodes a format; `nil` where another process does so already, or no worker can.
+    package func sandboxed(
+        _ coder: any ImageDecoding,
+        isOptional: Bool,
+        neverHere: Set<ImageFormat>,
+        kind: @escaping @Sendable (ImageFormat) -> WorkerKind?
+    ) -> any ImageDecoding {
+        SandboxedCoder(
+            coder: coder.extended,
+            sandbox: self,
+            isOptional: isOptional,
+            neverHere: neverHere,
+            workerKind: kind
+        )
+    }
+
     /// The image of an answer.
     /// - Parameter file: The file, in the format that the app has recognised. An animation keeps its bytes.
     func image(

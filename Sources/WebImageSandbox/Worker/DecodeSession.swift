@@ -17,9 +17,14 @@ final class DecodeSession {
     func answer(_ command: DecodeCommand, _ data: Data) -> (DecodeAnswer, Pixels?)? {
         do throws(ImageError) {
             switch command.kind {
-            case .decode: return describe(try decode(data, command))
-            case .region: return describe(try decodeRegion(data, command))
-            case .thumbnail: return thumbnail(data, command).map(describe) ?? (.done, nil)
+            case .decode: return describe(try coder(for: data, command).decode(data, options: command.options))
+            case .region:
+                let coder = try coder(for: data, command)
+                // The app ends a worker whose image it does not want.
+                return describe(try coder.decode(command.region, of: data, options: command.options) { false })
+            case .thumbnail:
+                let coder = try? coder(for: data, command)
+                return coder?.thumbnail(in: data, options: command.options).map(describe) ?? (.done, nil)
             case .begin: return (begin(command) ? .done : .unknown, nil)
             case .append: return (try append(data, command) ? .done : .unknown, nil)
             case .partialImage: return partialImage(command)
@@ -35,24 +40,8 @@ final class DecodeSession {
         }
     }
 
-    private func decode(_ data: Data, _ command: DecodeCommand) throws(ImageError) -> WebImage {
-        try coder(for: data, command).decode(data, options: command.options)
-    }
-
-    private func decodeRegion(_ data: Data, _ command: DecodeCommand) throws(ImageError) -> WebImage {
-        guard let coder = try coder(for: data, command) as? any RegionDecoding else {
-            throw command.options.badData("The decoder of the file decodes no regions")
-        }
-        // The app ends a worker whose image it does not want.
-        return try coder.decode(command.region, of: data, options: command.options) { false }
-    }
-
-    private func coder(for data: Data, _ command: DecodeCommand) throws(ImageError) -> any ImageDecoding {
+    private func coder(for data: Data, _ command: DecodeCommand) throws(ImageError) -> any ExtendedDecoding {
         try coders.decoder(for: data, url: nil, hint: command.options.formatHint)
-    }
-
-    private func thumbnail(_ data: Data, _ command: DecodeCommand) -> WebImage? {
-        (try? coder(for: data, command) as? any ThumbnailDecoding)?.thumbnail(in: data, options: command.options)
     }
 
     private func begin(_ command: DecodeCommand) -> Bool {

@@ -117,7 +117,7 @@ struct InstalledFormatTests {
 
     @Test("From the network, such a format has to be allowed by its media type")
     func foreignNetwork() async throws {
-        struct Installed: InstalledFormatDecoding {
+        struct Installed: ExtendedDecoding {
             func canDecode(_ format: ImageFormat) -> Bool { false }
             func canDecode(_ head: Data, format: ImageFormat) -> Bool { installedFormat(head, as: format) != nil }
             func installedFormat(_ head: Data, as format: ImageFormat) -> ImageFormat? {

@@ -1,13 +1,11 @@
-package import FoundationEssentials
-package import WebImageCore
+import FoundationEssentials
+import WebImageCore
 
 /// Decodes BMP of Windows and OS/2 in Swift: all depths, palettes, bit fields, and run-length encoding.
-package struct BMPCoder: ImageDecoding {
-    package init() {}
+struct BMPCoder: ExtendedDecoding {
+    func canDecode(_ format: ImageFormat) -> Bool { format == .bmp }
 
-    package func canDecode(_ format: ImageFormat) -> Bool { format == .bmp }
-
-    package func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+    func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
         try data.withByteReader { bytes throws(ImageError) in
             // A bitmap array of OS/2 has a header of 14 bytes in front of its first bitmap.
             let start = bytes.matches("BA", at: 0) ? 14 : 0

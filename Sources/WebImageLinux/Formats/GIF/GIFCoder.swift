@@ -2,7 +2,7 @@ package import FoundationEssentials
 package import WebImageCore
 
 /// Decodes GIF, still or animated, frame by frame.
-package struct GIFCoder: ImageDecoding {
+package struct GIFCoder: ExtendedDecoding {
     package init() {}
 
     package func canDecode(_ format: ImageFormat) -> Bool { format == .gif }

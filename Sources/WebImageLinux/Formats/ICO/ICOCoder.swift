@@ -4,7 +4,7 @@ import WebImageCore
 /// Decodes icons and cursors of Windows in Swift. Images that are PNG files go to the PNG decoder.
 ///
 /// An icon holds one image in several sizes. The smallest that is no smaller than the requested size is decoded.
-struct ICOCoder: ImageDecoding {
+struct ICOCoder: ExtendedDecoding {
     private let png = PNGCoder()
 
     func canDecode(_ format: ImageFormat) -> Bool { format == .ico }

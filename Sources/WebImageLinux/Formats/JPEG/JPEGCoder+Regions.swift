@@ -1,7 +1,7 @@
 package import FoundationEssentials
 package import WebImageCore
 
-extension JPEGCoder: RegionDecoding {
+extension JPEGCoder {
     /// A file in one scan is decoded row by row. In one of several scans, such as a progressive one, the coefficients of the whole
     /// image come together only at its end.
     package func decodesRegions(of data: Data) -> Bool {
@@ -15,15 +15,10 @@ extension JPEGCoder: RegionDecoding {
         isCancelled: () -> Bool
     ) throws(ImageError) -> WebImage {
         let orientation = ImageHeader(reading: data, hint: .jpeg)?.orientation ?? .up
-        let result: Result<WebImage, ImageError> = data.withUnsafeBytes { bytes in
-            let decode = RegionDecode(region: region, orientation: orientation, options: options)
-            do throws(ImageError) {
-                return .success(try decode.image(of: bytes, isCancelled: isCancelled))
-            } catch {
-                return .failure(error)
-            }
+        let decode = RegionDecode(region: region, orientation: orientation, options: options)
+        return try data.withByteReader { reader throws(ImageError) in
+            try decode.image(of: reader.bytes, isCancelled: isCancelled)
         }
-        return try result.get()
     }
 }
 

@@ -5,7 +5,7 @@ package import WebImageCore
 ///
 /// libjpeg scales with the inverse DCT to a size that is somewhat larger than the requested one, which is a quarter of the
 /// work for a quarter of the size; an area scaler does the rest.
-package struct JPEGCoder: ImageDecoding {
+package struct JPEGCoder: ExtendedDecoding {
     package init() {}
 
     package func canDecode(_ format: ImageFormat) -> Bool { format == .jpeg }
@@ -13,14 +13,9 @@ package struct JPEGCoder: ImageDecoding {
     package func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
         let known = ImageHeader(reading: data)
         if let known { try options.check(known.size) }
-        let result: Result<WebImage, ImageError> = data.withUnsafeBytes { bytes in
-            do throws(ImageError) {
-                return .success(try decode(bytes, known?.orientation ?? .up, options))
-            } catch {
-                return .failure(error)
-            }
+        return try data.withByteReader { reader throws(ImageError) in
+            try decode(reader.bytes, known?.orientation ?? .up, options)
         }
-        return try result.get()
     }
 
     package func makeIncrementalDecoder(

@@ -169,7 +169,7 @@ struct JPEGThumbnail {
     }
 }
 
-extension JPEGCoder: ThumbnailDecoding {
+extension JPEGCoder {
     package var findsThumbnails: Bool { true }
 
     package func thumbnail(in data: Data, options: DecodeOptions) -> WebImage? {

@@ -2,7 +2,7 @@ package import FoundationEssentials
 package import WebImageCore
 
 /// Decodes PNG with libpng, still or animated (APNG).
-package struct PNGCoder: ImageDecoding {
+package struct PNGCoder: ExtendedDecoding {
     package init() {}
 
     package func canDecode(_ format: ImageFormat) -> Bool { format == .png }

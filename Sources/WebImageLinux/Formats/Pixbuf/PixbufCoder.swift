@@ -68,7 +68,21 @@ public struct PixbufCoder: ImageDecoding {
     }
 }
 
-extension PixbufCoder: CancellableImageDecoding {
+extension PixbufCoder: ExtendedDecoding {
+    /// The formats whose loaders take as long as the number of pixels lets them.
+    private static let steady: Set<ImageFormat> = [
+        .jpeg, .png, .gif, .webp, .tiff, .bmp, .ico, .avif, .heif, .jpegXL,
+    ]
+
+    package func isSlow(_ format: ImageFormat) -> Bool {
+        decodesElsewhere(format) || !Self.steady.contains(format)
+    }
+
+    package func installedFormat(_ head: Data, as format: ImageFormat) -> ImageFormat? {
+        if canDecode(format) { return format }
+        return format == .unknown ? loaders.format(of: head) : nil
+    }
+
     package func decode(
         _ data: Data,
         options: DecodeOptions,
@@ -137,23 +151,5 @@ extension PixbufCoder: CancellableImageDecoding {
             reason: "The SVG has \(count), more than the \(limit) that are drawn in the process of the app",
             remedy: "Decode in workers (decoding = .automatic), or use a smaller file."
         )
-    }
-}
-
-extension PixbufCoder: InstalledFormatDecoding {
-    package func installedFormat(_ head: Data, as format: ImageFormat) -> ImageFormat? {
-        if canDecode(format) { return format }
-        return format == .unknown ? loaders.format(of: head) : nil
-    }
-}
-
-extension PixbufCoder: SlowImageDecoding {
-    /// The formats whose loaders take as long as the number of pixels lets them.
-    private static let steady: Set<ImageFormat> = [
-        .jpeg, .png, .gif, .webp, .tiff, .bmp, .ico, .avif, .heif, .jpegXL,
-    ]
-
-    package func isSlow(_ format: ImageFormat) -> Bool {
-        decodesElsewhere(format) || !Self.steady.contains(format)
     }
 }

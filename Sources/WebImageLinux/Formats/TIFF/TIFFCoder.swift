@@ -3,7 +3,7 @@ import WebImageCore
 
 /// Decodes the first image of a TIFF file with libtiff: strips, tiles and planes of every depth, grey, palettes, colours,
 /// CMYK, with alpha of either kind, and BigTIFF.
-struct TIFFCoder: ImageDecoding {
+struct TIFFCoder: ExtendedDecoding {
     func canDecode(_ format: ImageFormat) -> Bool { format == .tiff }
 
     func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {

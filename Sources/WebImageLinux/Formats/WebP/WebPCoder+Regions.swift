@@ -2,7 +2,7 @@ internal import CWebImageWebP
 import FoundationEssentials
 import WebImageCore
 
-extension WebPCoder: RegionDecoding {
+extension WebPCoder {
     /// A lossy file without alpha is decoded row by row. Lossless pixels, alpha and frames need memory for the whole image.
     func decodesRegions(of data: Data) -> Bool {
         ImageHeader(reading: data, hint: .webp)?.workingByteCount == 0

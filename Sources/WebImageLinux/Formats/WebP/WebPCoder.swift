@@ -3,7 +3,7 @@ import FoundationEssentials
 import WebImageCore
 
 /// Decodes WebP with libwebp, still or animated, at the requested size.
-struct WebPCoder: ImageDecoding {
+struct WebPCoder: ExtendedDecoding {
     func canDecode(_ format: ImageFormat) -> Bool { format == .webp }
 
     func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {

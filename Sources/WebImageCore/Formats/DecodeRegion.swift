@@ -1,5 +1,3 @@
-package import FoundationEssentials
-
 /// A part of an image, and how much smaller it is decoded.
 package struct DecodeRegion: Hashable, Sendable {
     /// The part in upright pixels of the reduced image.
@@ -20,21 +18,6 @@ package struct DecodeRegion: Hashable, Sendable {
         }
         try options.check(rect.size)
     }
-}
-
-/// A decoder that decodes parts of a file without the memory for all of it.
-package protocol RegionDecoding: ImageDecoding {
-    /// Whether a file allows it, which its header says.
-    func decodesRegions(of data: Data) -> Bool
-
-    /// Decodes a part into upright pixels, which are those of the whole image.
-    /// - Parameter isCancelled: Whether the part is no longer wanted; called several times a second.
-    func decode(
-        _ region: DecodeRegion,
-        of data: Data,
-        options: DecodeOptions,
-        isCancelled: () -> Bool
-    ) throws(ImageError) -> WebImage
 }
 
 extension PixelRect {
