@@ -20,17 +20,13 @@ public final class ImageAnimation: Sendable {
     /// They are what the animation decodes its frames of, so that nothing is kept twice.
     public let fileData: Data?
     /// What tells that two animations begin with the same frames; `nil` unless the file was shown while it arrived.
-    private let origin: Origin?
+    private let arrival: (ArrivingAnimation, ImageOrientation)?
+    /// The number of transformations of each frame. All images of a load have the same ones, unless one lacks a colour profile.
+    private let mapCount: Int
     /// Counts the bytes of the file; `nil` for an image that was not loaded.
     private let memory: MemoryBudget.Reservation?
-    private let decoderFactory: @Sendable () -> any FrameDecoding
-
-    private struct Origin {
-        let arrival: ArrivingAnimation
-        let orientation: ImageOrientation
-        /// The number of transformations of each frame. All images of a load have the same ones, unless one lacks a colour profile.
-        var mapCount = 0
-    }
+    /// Creates the decoder of a player, also where the frames are those of an app.
+    package let makeInterruptibleDecoder: @Sendable () -> any InterruptibleFrameDecoding
 
     /// Creates an animation. Decoders call this.
     /// - Parameters:
@@ -57,7 +53,7 @@ public final class ImageAnimation: Sendable {
             fileData: nil,
             arrival: nil,
             memory: nil,
-            makeDecoder: makeDecoder
+            makeDecoder: { makeDecoder().interruptible }
         )
     }
 
@@ -65,7 +61,7 @@ public final class ImageAnimation: Sendable {
     ///   - fileData: The bytes of the whole file.
     ///   - arrival: What the images of a file that is arriving share, and the orientation of this one.
     ///   - memory: Counts the bytes of the file.
-    package convenience init(
+    package init(
         durations: [Duration],
         loopCount: Int,
         size: PixelSize,
@@ -73,36 +69,12 @@ public final class ImageAnimation: Sendable {
         byteCount: Int,
         fileData: Data?,
         arrival: (ArrivingAnimation, ImageOrientation)?,
+        mapCount: Int = 0,
         memory: MemoryBudget.Reservation?,
-        makeDecoder: @escaping @Sendable () -> any FrameDecoding
+        makeDecoder: @escaping @Sendable () -> any InterruptibleFrameDecoding
     ) {
-        self.init(
-            durations: durations,
-            loopCount: loopCount,
-            size: size,
-            hasAlpha: hasAlpha,
-            byteCount: byteCount,
-            fileData: fileData,
-            origin: arrival.map { Origin(arrival: $0.0, orientation: $0.1) },
-            memory: memory,
-            makeDecoder: makeDecoder
-        )
-    }
-
-    private init(
-        durations: [Duration],
-        loopCount: Int,
-        size: PixelSize,
-        hasAlpha: Bool,
-        byteCount: Int,
-        fileData: Data?,
-        origin: Origin?,
-        memory: MemoryBudget.Reservation?,
-        makeDecoder: @escaping @Sendable () -> any FrameDecoding
-    ) {
-        self.fileData = fileData
-        self.origin = origin
-        self.memory = memory
+        (self.fileData, self.memory) = (fileData, memory)
+        (self.arrival, self.mapCount) = (arrival, mapCount)
         self.durations = durations.map {
             $0 < Self.shortestDuration ? Self.defaultDuration : min($0, Self.longestDuration)
         }
@@ -110,7 +82,7 @@ public final class ImageAnimation: Sendable {
         self.size = size.bounded
         self.hasAlpha = hasAlpha
         self.byteCount = min(max(byteCount, 0), Self.largestFile)
-        decoderFactory = makeDecoder
+        makeInterruptibleDecoder = makeDecoder
     }
 
     private static let shortestDuration = Duration.milliseconds(11)
@@ -133,14 +105,13 @@ public final class ImageAnimation: Sendable {
     package var byteCountOfFrames: Int { bytesPerFrame.boundedProduct(frameCount) }
 
     /// Creates a decoder. Each player needs its own.
-    public func makeDecoder() -> any FrameDecoding { decoderFactory() }
+    public func makeDecoder() -> any FrameDecoding { makeInterruptibleDecoder() }
 
     /// Whether the animation begins with the frames of another one: that of the same file when less of it had arrived.
     package func continues(_ other: ImageAnimation) -> Bool {
-        guard let origin, let before = other.origin else { return false }
-        return origin.arrival === before.arrival && origin.orientation == before.orientation
-            && origin.mapCount == before.mapCount && frameCount >= other.frameCount && size == other.size
-            && hasAlpha == other.hasAlpha
+        guard let arrival, let before = other.arrival else { return false }
+        return arrival.0 === before.0 && arrival.1 == before.1 && mapCount == other.mapCount
+            && frameCount >= other.frameCount && size == other.size && hasAlpha == other.hasAlpha
     }
 
     /// Returns the animation with a transformation applied to each frame.
@@ -155,18 +126,17 @@ public final class ImageAnimation: Sendable {
         keepsFile: Bool = false,
         _ transform: @escaping @Sendable (PixelBuffer) throws(ImageError) -> PixelBuffer?
     ) -> ImageAnimation {
-        var origin = origin
-        origin?.mapCount += 1
-        return ImageAnimation(
+        ImageAnimation(
             durations: durations,
             loopCount: loopCount,
             size: size ?? self.size,
             hasAlpha: hasAlpha ?? self.hasAlpha,
             byteCount: byteCount,
             fileData: keepsFile ? fileData : nil,
-            origin: origin,
+            arrival: arrival,
+            mapCount: mapCount + 1,
             memory: memory
-        ) { [decoderFactory] in TransformingFrameDecoder(decoderFactory(), transform) }
+        ) { [makeInterruptibleDecoder] in TransformingFrameDecoder(makeInterruptibleDecoder(), transform) }
     }
 }
 
@@ -180,8 +150,11 @@ public protocol FrameDecoding: AnyObject, Sendable {
     func frame(at index: Int) throws(ImageError) -> PixelBuffer
 }
 
-/// A decoder that can stop on the way to a frame which depends on those before it.
+/// A decoder that can stop on the way to a frame which depends on those before it, and keeps memory between frames.
 package protocol InterruptibleFrameDecoding: FrameDecoding {
+    /// Whether there is memory to release.
+    var keepsMemory: Bool { get }
+
     /// Decodes frames up to one of them, or fewer.
     /// - Parameter stopsEarly: Asked after each frame on the way, whether the frame reached will do.
     /// - Returns: The frame reached.
@@ -207,23 +180,52 @@ package struct MissingMemory: Sendable {
     }
 }
 
-extension FrameDecoding {
-    /// Decodes a frame, or one on the way to it where the decoder can stop.
-    package func frameOrEarlier(_ index: Int, stopsEarly: () -> Bool) throws(ImageError) -> (
-        index: Int, pixels: PixelBuffer
-    ) {
-        guard let decoder = self as? any InterruptibleFrameDecoding else { return (index, try frame(at: index)) }
-        return try decoder.frame(towards: index, stopsEarly: stopsEarly)
+extension InterruptibleFrameDecoding {
+    package var keepsMemory: Bool { true }
+
+    package func frame(at index: Int) throws(ImageError) -> PixelBuffer {
+        // A worker stops on the way by itself.
+        while true {
+            let (reached, pixels) = try frame(towards: index) { false }
+            if reached == index { return pixels }
+        }
     }
+}
+
+extension FrameDecoding {
+    /// The decoder, or for one of an app what stands for it.
+    fileprivate var interruptible: any InterruptibleFrameDecoding {
+        self as? any InterruptibleFrameDecoding ?? PlainFrames(self)
+    }
+}
+
+/// The frames of an app's decoder, which neither stops nor has memory to release.
+private final class PlainFrames: InterruptibleFrameDecoding {
+    private let decoder: any FrameDecoding
+
+    init(_ decoder: any FrameDecoding) { self.decoder = decoder }
+
+    var keepsMemory: Bool { false }
+    var missingMemory: MissingMemory? { nil }
+
+    func frame(at index: Int) throws(ImageError) -> PixelBuffer { try decoder.frame(at: index) }
+
+    func frame(towards index: Int, stopsEarly: () -> Bool) throws(ImageError) -> (index: Int, pixels: PixelBuffer) {
+        (index, try decoder.frame(at: index))
+    }
+
+    func releaseMemory() {}
+
+    func takeOver(from other: any FrameDecoding) {}
 }
 
 /// Transforms each frame after it is decoded.
 private final class TransformingFrameDecoder: InterruptibleFrameDecoding {
-    private let frames: any FrameDecoding
+    private let frames: any InterruptibleFrameDecoding
     private let transform: @Sendable (PixelBuffer) throws(ImageError) -> PixelBuffer?
 
     init(
-        _ frames: any FrameDecoding,
+        _ frames: any InterruptibleFrameDecoding,
         _ transform: @escaping @Sendable (PixelBuffer) throws(ImageError) -> PixelBuffer?
     ) {
         self.frames = frames
@@ -235,17 +237,17 @@ private final class TransformingFrameDecoder: InterruptibleFrameDecoding {
     }
 
     func frame(towards index: Int, stopsEarly: () -> Bool) throws(ImageError) -> (index: Int, pixels: PixelBuffer) {
-        let (reached, pixels) = try frames.frameOrEarlier(index, stopsEarly: stopsEarly)
+        let (reached, pixels) = try frames.frame(towards: index, stopsEarly: stopsEarly)
         return (reached, try transformed(pixels, reached))
     }
 
-    var missingMemory: MissingMemory? { (frames as? any InterruptibleFrameDecoding)?.missingMemory }
+    var keepsMemory: Bool { frames.keepsMemory }
+    var missingMemory: MissingMemory? { frames.missingMemory }
 
-    func releaseMemory() { (frames as? any InterruptibleFrameDecoding)?.releaseMemory() }
+    func releaseMemory() { frames.releaseMemory() }
 
     func takeOver(from other: any FrameDecoding) {
-        guard let other = other as? TransformingFrameDecoder else { return }
-        (frames as? any InterruptibleFrameDecoding)?.takeOver(from: other.frames)
+        if let other = other as? TransformingFrameDecoder { frames.takeOver(from: other.frames) }
     }
 
     private func transformed(_ pixels: PixelBuffer, _ index: Int) throws(ImageError) -> PixelBuffer {

@@ -47,10 +47,6 @@ package final class FrameComposer: InterruptibleFrameDecoding, @unchecked Sendab
         hasAlpha = layouts.hasTransparency(on: size)
     }
 
-    package func frame(at index: Int) throws(ImageError) -> PixelBuffer {
-        try frame(towards: index, stopsEarly: { false }).pixels
-    }
-
     package func frame(
         towards index: Int,
         stopsEarly: () -> Bool

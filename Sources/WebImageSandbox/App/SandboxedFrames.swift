@@ -42,13 +42,6 @@ final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
 
     deinit { forget() }
 
-    func frame(at index: Int) throws(ImageError) -> PixelBuffer {
-        while true {
-            let (reached, pixels) = try frame(towards: index) { false }
-            if reached == index { return pixels }
-        }
-    }
-
     /// The worker stops on the way by itself, since the frames of other animations wait for it.
     func frame(
         towards index: Int,

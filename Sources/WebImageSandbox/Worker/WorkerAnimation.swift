@@ -9,7 +9,7 @@ final class WorkerAnimation {
     private var data = Data()
     /// Decodes the file as long as it arrives.
     private var decoder: (any IncrementalImageDecoding)?
-    private var frames: (any FrameDecoding)?
+    private var frames: (any InterruptibleFrameDecoding)?
     private var isWhole = false
     /// Whether the file cannot be decoded, so that nothing of it is kept.
     private(set) var isBroken = false
@@ -33,8 +33,8 @@ final class WorkerAnimation {
         if isAll { data = next } else { data.append(next) }
         do throws(ImageError) {
             guard let animation = try grown(by: next) else { return }
-            let decoder = animation.makeDecoder()
-            if let frames { (decoder as? any InterruptibleFrameDecoding)?.takeOver(from: frames) }
+            let decoder = animation.makeInterruptibleDecoder()
+            if let frames { decoder.takeOver(from: frames) }
             frames = decoder
         } catch {
             isBroken = true
@@ -60,6 +60,6 @@ final class WorkerAnimation {
     func frame(towards index: Int) throws(ImageError) -> (index: Int, pixels: PixelBuffer) {
         guard let frames else { throw options.badData("The file has one frame, so there is no frame \(index)") }
         let start = ContinuousClock.now
-        return try frames.frameOrEarlier(index) { ContinuousClock.now - start >= FrameBuffer.longestStep }
+        return try frames.frame(towards: index) { ContinuousClock.now - start >= FrameBuffer.longestStep }
     }
 }

@@ -39,10 +39,10 @@ struct ArrivingAnimationFormatTests {
         // And its decoder makes the frames of the whole file.
         let whole = try #require(try coder.decode(file, options: DecodeOptions()).animation)
         #expect(!whole.continues(animations[0]))
-        var decoder = animations[0].makeDecoder()
+        var decoder = animations[0].makeInterruptibleDecoder()
         for animation in animations {
-            let next = animation.makeDecoder()
-            (next as? any InterruptibleFrameDecoding)?.takeOver(from: decoder)
+            let next = animation.makeInterruptibleDecoder()
+            next.takeOver(from: decoder)
             decoder = next
             let last = animation.frameCount - 1
             #expect(try bytes(decoder, last) == bytes(whole.makeDecoder(), last), "frame \(last)")

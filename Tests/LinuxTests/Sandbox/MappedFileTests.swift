@@ -111,8 +111,8 @@ struct MappedFileTests {
         let part = try #require(arriving.partialImage()?.animation?.makeDecoder())
         #expect(try part.frame(at: 0).size == Self.size)
         let image = try arriving.finish(data)
-        let decoder = try #require(image.animation?.makeDecoder())
-        (decoder as? any InterruptibleFrameDecoding)?.takeOver(from: part)
+        let decoder = try #require(image.animation?.makeInterruptibleDecoder())
+        decoder.takeOver(from: part)
         let expected = try #require(CoderRegistry.builtIn.decode(data).animation?.makeDecoder())
         for index in [1, 2, Self.frameCount - 1, 0] {
             #expect(try decoder.frame(at: index).straightAlpha == expected.frame(at: index).straightAlpha)

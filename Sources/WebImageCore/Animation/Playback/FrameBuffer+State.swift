@@ -29,9 +29,9 @@ extension FrameBuffer {
         var image: WebImage
         var animation: ImageAnimation
         /// Decodes the frames, on one thread of the queue at a time.
-        var decoder: any FrameDecoding
+        var decoder: any InterruptibleFrameDecoding
         /// The decoder for more frames, which takes over before the next frame.
-        var nextDecoder: (any FrameDecoding)?
+        var nextDecoder: (any InterruptibleFrameDecoding)?
         var activity = Activity.idle
         var request = Request()
         /// Decoded frames by index; frame 0 is kept apart.

@@ -49,8 +49,8 @@ package final class FrameBuffer: Sendable {
         self.onFrame = onFrame
         self.wholeByteCount = min(wholeByteCount, maximumByteCount)
         bytesPerFrame = animation.bytesPerFrame
-        let decoder = animation.makeDecoder()
-        keepsDecoderMemory = decoder is any InterruptibleFrameDecoding
+        let decoder = animation.makeInterruptibleDecoder()
+        keepsDecoderMemory = decoder.keepsMemory
         state = Mutex(State(image: image, animation: animation, decoder: decoder, end: animation.frameCount))
         budget.add(self)
     }
@@ -76,7 +76,7 @@ package final class FrameBuffer: Sendable {
     /// - Returns: `false` when the frames are not those of the present image.
     func grow(to image: WebImage, _ animation: ImageAnimation) -> Bool {
         guard animation.continues(state.withLock { $0.animation }) else { return false }
-        let decoder = animation.makeDecoder()
+        let decoder = animation.makeInterruptibleDecoder()
         let replaced = change { state in
             let replaced = (state.image, state.animation, state.nextDecoder)
             (state.image, state.animation, state.nextDecoder) = (image, animation, decoder)
@@ -285,7 +285,7 @@ package final class FrameBuffer: Sendable {
     // The decoder, on the queue.
 
     private enum Step {
-        case takeOver(from: any FrameDecoding)
+        case takeOver(from: any InterruptibleFrameDecoding)
         case decode(Int, WebImage)
         /// Has animations that are hidden or finished give up their frames for those that this one lacks.
         case makeRoom
@@ -306,8 +306,8 @@ package final class FrameBuffer: Sendable {
             let (step, decoder) = state.withLock { (nextStep(isRefilling, &$0), $0.decoder) }
             switch step {
             case nil: return
-            case .takeOver(let old): (decoder as? any InterruptibleFrameDecoding)?.takeOver(from: old)
-            case .releaseMemory: (decoder as? any InterruptibleFrameDecoding)?.releaseMemory()
+            case .takeOver(let old): decoder.takeOver(from: old)
+            case .releaseMemory: decoder.releaseMemory()
             case .makeRoom: if budget.clearResting() { state.withLock { $0.request.lacksRoom = false } }
             case .decode(let index, let image):
                 guard decode(index, of: image, decoder) else { return }
@@ -330,12 +330,12 @@ package final class FrameBuffer: Sendable {
 
     /// Decodes a frame, or stops at one on the way.
     /// - Returns: `false` when the decoder waits.
-    private func decode(_ index: Int, of image: WebImage, _ decoder: any FrameDecoding) -> Bool {
+    private func decode(_ index: Int, of image: WebImage, _ decoder: any InterruptibleFrameDecoding) -> Bool {
         let isExpected: Bool
         do throws(ImageError) {
             let start = ContinuousClock.now
             // A decode that has taken long leaves the thread to others, and the player shows what there is.
-            let (reached, pixels) = try decoder.frameOrEarlier(index) {
+            let (reached, pixels) = try decoder.frame(towards: index) {
                 ContinuousClock.now - start >= longestStep || !isWanted(index)
             }
             let frame = image.with { content in
@@ -367,8 +367,8 @@ package final class FrameBuffer: Sendable {
     /// Waits where a frame lacks nothing but memory for the canvas, which another animation gives back one day, or what the system
     /// is short of for the moment.
     /// - Returns: `false` when the frame cannot be decoded at all.
-    private func waits(for decoder: any FrameDecoding, after error: ImageError) -> Bool {
-        let missing = (decoder as? any InterruptibleFrameDecoding)?.missingMemory
+    private func waits(for decoder: any InterruptibleFrameDecoding, after error: ImageError) -> Bool {
+        let missing = decoder.missingMemory
         let isPassing = missing.map { $0.byteCount <= $0.budget.lastingLimit }
         guard isPassing ?? [.decoderUnavailable, .imageTooLarge].contains(error.code) else { return false }
         let wait = missing.map { (budget: $0.budget, ticket: $0.budget.makeTicket()) }
