@@ -135,14 +135,28 @@ extension DecodeOptions {
     }
 }
 
+extension PixelBuffer {
+    /// The image at another size and upright.
+    /// - Throws: ``ImageError/Code/imageTooLarge`` when there is no memory.
+    package func resized(
+        to target: PixelSize,
+        orientation: ImageOrientation,
+        _ options: DecodeOptions
+    ) throws(ImageError) -> PixelBuffer {
+        guard let pixels = resized(to: target, orientation: orientation) else { throw options.outOfMemory(target) }
+        return pixels
+    }
+}
+
 extension WebImage {
-    /// Makes a still image of decoded pixels.
+    /// Makes an image of decoded pixels; of an animated one, those of its first frame.
     package init(
         pixels: PixelBuffer,
         naturalSize: PixelSize,
         format: ImageFormat,
         _ orientation: ImageOrientation,
-        _ options: DecodeOptions
+        _ options: DecodeOptions,
+        animation: ImageAnimation? = nil
     ) {
         self.init(
             Content(
@@ -153,6 +167,7 @@ extension WebImage {
                 scale: Self.validScale(options.scale),
                 format: format,
                 orientation: orientation,
+                animation: animation,
                 options: options
             )
         )

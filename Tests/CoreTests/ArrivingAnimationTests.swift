@@ -46,17 +46,18 @@ struct ArrivingAnimationTests {
                 hasAlpha: false
             )
         }
-        let file = AnimatedFile(
-            drawn,
-            layouts,
+        return try WebImage(
+            animated: drawn,
+            layouts: layouts,
             size: Self.size,
             orientation: orientation,
             loopCount: 0,
             format: .gif,
-            byteCount: 0,
-            arrival: arrival
-        )
-        return try file.image(DecodeOptions()).with { $0.isPartial = true }
+            data: Data(),
+            isArriving: true,
+            arrival: arrival,
+            options: DecodeOptions()
+        ).with { $0.isPartial = true }
     }
 
     private func player(_ image: WebImage, wholeByteCount: Int) throws -> AnimationPlayer {

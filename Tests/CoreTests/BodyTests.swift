@@ -96,18 +96,20 @@ struct BodyTests {
         final class Frames: FrameSource {
             func draw(_ index: Int, on canvas: FrameCanvas) throws(ImageError) {}
         }
-        let file = AnimatedFile(
-            Frames(),
-            [layout, layout],
-            size: size,
-            loopCount: 0,
-            format: .gif,
-            byteCount: 400
-        )
         var options = DecodeOptions()
         options.budget = budget
         // When it is decoded, and its frames are transformed
-        var image: WebImage? = try file.image(options)
+        var image: WebImage? = try WebImage(
+            animated: Frames(),
+            layouts: [layout, layout],
+            size: size,
+            loopCount: 0,
+            format: .gif,
+            data: Data(count: 400),
+            isArriving: false,
+            arrival: nil,
+            options: options
+        )
         var transformed = image?.animation?.mapFrames { $0 }
         #expect(budget.animationByteCount == 400 && transformed != nil)
         // Then other bodies are kept in files, and arrive all the same, with partial images,

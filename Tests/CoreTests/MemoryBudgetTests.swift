@@ -358,21 +358,26 @@ struct MemoryBudgetTests {
             isBlended: false,
             hasAlpha: false
         )
-        let file = AnimatedFile(
-            source,
-            [layout, layout],
-            size: PixelSize(width: side, height: side),
-            loopCount: 0,
-            format: .gif,
-            byteCount: 1
-        )
-        let error = thrownError { try file.image(DecodeOptions()) }
+        func image(_ options: DecodeOptions) throws(ImageError) -> WebImage {
+            try WebImage(
+                animated: source,
+                layouts: [layout, layout],
+                size: PixelSize(width: side, height: side),
+                loopCount: 0,
+                format: .gif,
+                data: Data(count: 1),
+                isArriving: false,
+                arrival: nil,
+                options: options
+            )
+        }
+        let error = thrownError { try image(DecodeOptions()) }
         #expect(error?.code == .imageTooLarge && error?.remedy.contains("isFirstFrameOnly") == true)
         // Whoever follows that advice does not get the same error again.
         #expect(error?.isPermanent == false && error?.dependsOnRequest == true)
         var options = DecodeOptions(size: .contain(PixelSize(width: 10, height: 10)))
         options.isFirstFrameOnly = true
-        #expect(try file.image(options).frameCount == 1)
+        #expect(try image(options).frameCount == 1)
     }
 
     private final class NoFrames: FrameSource {

@@ -30,13 +30,7 @@ struct RegionDecoder: Sendable {
                 [options] region, isCancelled throws(ImageError) in
                 try coder.decode(region, of: data, options: options, isCancelled: isCancelled)
             }
-            return TiledImage(
-                url: request.url,
-                format: sniffed,
-                byteCount: data.count,
-                decodesRegions: true,
-                regions
-            )
+            return TiledImage(url: request.url, format: sniffed, byteCount: data.count, decodesRegions: true, regions)
         }
         let (final, cost) = try largestAffordable(options, for: data, as: sniffed, memoryLimit: memoryLimit)
         let image = try await work.run(byteCount: cost.byteCount, priority: request.priority, url: request.url) {
@@ -47,13 +41,7 @@ struct RegionDecoder: Sendable {
             [image] region, _ throws(ImageError) in
             try image.part(region, final)
         }
-        return TiledImage(
-            url: request.url,
-            format: image.format,
-            byteCount: data.count,
-            decodesRegions: false,
-            regions
-        )
+        return TiledImage(url: request.url, format: image.format, byteCount: data.count, decodesRegions: false, regions)
     }
 }
 

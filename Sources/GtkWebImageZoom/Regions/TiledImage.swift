@@ -70,9 +70,7 @@ public final class TiledImage: Sendable {
             height: max(Int((Double(rect.size.height) * scale).rounded()), 1)
         )
         guard target != image.pixelSize else { return image }
-        guard let pixels = image.pixels.resized(to: target, orientation: .up) else {
-            throw DecodeOptions(url: url).outOfMemory(target)
-        }
+        let pixels = try image.pixels.resized(to: target, orientation: .up, DecodeOptions(url: url))
         return image.replacingPixels(pixels, keepsNaturalSize: false)
     }
 }

@@ -1,7 +1,7 @@
 import Glibc
 
 /// Decodes the pixels of single frames, in any order.
-package protocol FrameSource: AnyObject, Sendable {
+package protocol FrameSource: Sendable {
     /// Decodes a frame and draws it onto the canvas at its position.
     func draw(_ index: Int, on canvas: FrameCanvas) throws(ImageError)
 }

@@ -66,10 +66,7 @@ package final class FrameComposer: InterruptibleFrameDecoding, @unchecked Sendab
         try compose(towards: 0) { false }
         let pixels = canvas!.takePixels(hasAlpha: hasAlpha)
         releaseMemory()
-        guard let resized = pixels.resized(to: target, orientation: orientation) else {
-            throw options.outOfMemory(target)
-        }
-        return resized
+        return try pixels.resized(to: target, orientation: orientation, options)
     }
 
     /// Draws a frame, or one on the way to it, on the canvas.

@@ -50,10 +50,6 @@ private final class KeptFrames: FrameDecoding {
     }
 
     func frame(at index: Int) throws(ImageError) -> PixelBuffer {
-        let size = buffers[0].size
-        guard let sized = buffers[index].resized(to: size, orientation: .up) else {
-            throw DecodeOptions().outOfMemory(size)
-        }
-        return sized
+        try buffers[index].resized(to: buffers[0].size, orientation: .up, DecodeOptions())
     }
 }

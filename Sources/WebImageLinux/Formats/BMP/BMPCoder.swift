@@ -24,7 +24,7 @@ struct BMPCoder: ExtendedDecoding {
             }
             guard let decoded else { throw options.outOfMemory(header.size) }
             let target = options.size.target(for: header.size)
-            guard let pixels = decoded.resized(to: target, orientation: .up) else { throw options.outOfMemory(target) }
+            let pixels = try decoded.resized(to: target, orientation: .up, options)
             let profile = header.profile.flatMap { bytes.data($0.lowerBound, $0.count) }
             return WebImage(pixels: pixels, naturalSize: header.size, format: .bmp, .up, options)
                 .converted(from: options.convertsToSRGB ? profile : nil, options)

@@ -38,17 +38,17 @@ package struct GIFCoder: ExtendedDecoding {
             throw options.badData("The GIF ends in the middle of an image: it is truncated")
         }
         guard !file.isTruncated || isArriving else { throw options.truncatedAnimation }
-        var animation = AnimatedFile(
-            frames,
-            frames.layouts,
+        return try WebImage(
+            animated: frames,
+            layouts: frames.layouts,
             size: file.size,
             loopCount: file.loopCount,
             format: .gif,
-            byteCount: data.count,
-            arrival: arrival
+            data: data,
+            isArriving: isArriving,
+            arrival: arrival,
+            options: options
         )
-        if !isArriving { animation.data = data }
-        return try animation.image(options)
     }
 
     package func makeIncrementalDecoder(

@@ -26,9 +26,7 @@ struct ICOCoder: ExtendedDecoding {
                 // A mask that is missing ends where the next image begins.
                 let end = directory.entries.map(\.offset).filter { $0 > entry.offset }.min() ?? bytes.count
                 let decoded = try pixels(of: entry, bytes, maskEnd: end, options)
-                guard let pixels = decoded.resized(to: target, orientation: .up) else {
-                    throw options.outOfMemory(target)
-                }
+                let pixels = try decoded.resized(to: target, orientation: .up, options)
                 image = WebImage(pixels: pixels, naturalSize: natural, format: .ico, .up, options)
             }
             return image.with { content in

@@ -45,9 +45,7 @@ package struct JPEGCoder: ExtendedDecoding {
             guard try reader.decode(into: start, width: size.width).isDone else { throw options.truncatedJPEG() }
         }
         guard let decoded else { throw options.outOfMemory(size) }
-        guard let pixels = decoded.resized(to: target, orientation: turn) else {
-            throw options.outOfMemory(target)
-        }
+        let pixels = try decoded.resized(to: target, orientation: turn, options)
         return WebImage(pixels: pixels, naturalSize: natural, format: .jpeg, orientation, options)
             .converted(from: profile, options)
     }

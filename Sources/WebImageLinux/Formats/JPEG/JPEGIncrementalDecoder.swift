@@ -32,9 +32,7 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
         self.options = options
     }
 
-    deinit {
-        free(canvas)
-    }
+    deinit { free(canvas) }
 
     func append(_ data: Data) throws(ImageError) {
         guard !isWhole, !needsWholeFile else { return }
@@ -101,9 +99,7 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
         let target = target(header)
         let decoded = PixelBuffer(adopting: canvas, size: size, format: .rgb)
         self.canvas = nil
-        guard let pixels = decoded.resized(to: target, orientation: header.turn) else {
-            throw options.outOfMemory(target)
-        }
+        let pixels = try decoded.resized(to: target, orientation: header.turn, options)
         return WebImage(pixels: pixels, naturalSize: header.size, format: .jpeg, header.orientation, options)
             .converted(from: profile, options)
     }

@@ -34,9 +34,18 @@ package struct PNGCoder: ExtendedDecoding {
         let profile = reader.profile(data)
         if isAnimated {
             do {
-                var animation = animated(data, file, orientation, arrival, options)
-                if !isArriving { animation.data = data }
-                return try animation.image(options).converted(from: profile, options)
+                return try WebImage(
+                    animated: PNGFrameSource(data: data, file: file, options: options),
+                    layouts: file.frames.map(\.layout),
+                    size: file.size,
+                    orientation: orientation,
+                    loopCount: file.loopCount,
+                    format: .png,
+                    data: data,
+                    isArriving: isArriving,
+                    arrival: arrival,
+                    options: options
+                ).converted(from: profile, options)
             } catch {
                 // The default image can be intact.
                 WebImageLog.debug("The PNG is shown as a still image: \(error)")
@@ -45,9 +54,7 @@ package struct PNGCoder: ExtendedDecoding {
         let turn = options.turn(orientation)
         let natural = turn.apply(to: size)
         let target = turn.apply(to: options.size.target(for: natural))
-        guard let pixels = try reader.pixels(of: data).resized(to: target, orientation: turn) else {
-            throw options.outOfMemory(target)
-        }
+        let pixels = try reader.pixels(of: data).resized(to: target, orientation: turn, options)
         return WebImage(pixels: pixels, naturalSize: natural, format: .png, orientation, options)
             .converted(from: profile, options)
     }
@@ -56,25 +63,6 @@ package struct PNGCoder: ExtendedDecoding {
         for format: ImageFormat,
         options: DecodeOptions
     ) -> (any IncrementalImageDecoding)? {
-        PNGRowDecoder(options).map { PNGIncrementalDecoder($0, self, options) }
-    }
-
-    private func animated(
-        _ data: Data,
-        _ file: PNGFile,
-        _ orientation: ImageOrientation,
-        _ arrival: ArrivingAnimation?,
-        _ options: DecodeOptions
-    ) -> AnimatedFile {
-        AnimatedFile(
-            PNGFrameSource(data, file, options),
-            file.frames.map(\.layout),
-            size: file.size,
-            orientation: orientation,
-            loopCount: file.loopCount,
-            format: .png,
-            byteCount: data.count,
-            arrival: arrival
-        )
+        PNGRowDecoder(options).map { PNGIncrementalDecoder($0, options) }
     }
 }

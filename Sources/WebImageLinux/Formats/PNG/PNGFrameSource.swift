@@ -2,16 +2,10 @@ import FoundationEssentials
 import WebImageCore
 
 /// Draws the frames of an animated PNG file, each read as a file of its own.
-final class PNGFrameSource: FrameSource {
-    private let data: Data
-    private let file: PNGFile
-    private let options: DecodeOptions
-
-    init(_ data: Data, _ file: PNGFile, _ options: DecodeOptions) {
-        self.data = data
-        self.file = file
-        self.options = options
-    }
+struct PNGFrameSource: FrameSource {
+    let data: Data
+    let file: PNGFile
+    let options: DecodeOptions
 
     func draw(_ index: Int, on canvas: FrameCanvas) throws(ImageError) {
         let layout = file.frames[index].layout

@@ -7,7 +7,6 @@ import WebImageCore
 final class PNGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable {
     /// Decodes the default image.
     private var still: PNGRowDecoder?
-    private let coder: PNGCoder
     private let options: DecodeOptions
     /// The beginning of the file, until it shows whether the image is animated.
     private var head = Data()
@@ -17,10 +16,8 @@ final class PNGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable
     private var hidesDefaultImage = false
     private var showsFrames = false
 
-    init(_ still: PNGRowDecoder, _ coder: PNGCoder, _ options: DecodeOptions) {
-        self.still = still
-        self.coder = coder
-        self.options = options
+    init(_ still: PNGRowDecoder, _ options: DecodeOptions) {
+        (self.still, self.options) = (still, options)
     }
 
     func append(_ data: Data) throws(ImageError) {
@@ -34,7 +31,7 @@ final class PNGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable
         let image = frames?.partialImage { data in
             PNGFile(data, frameLimit: options.frameLimit, isArriving: true).frames.count
         } decode: { data throws(ImageError) in
-            try coder.decode(data, isArriving: true, arrival: arrival, options)
+            try PNGCoder().decode(data, isArriving: true, arrival: arrival, options)
         }
         guard let image else { return showsFrames || hidesDefaultImage ? nil : still?.partialImage() }
         showsFrames = true
@@ -45,7 +42,7 @@ final class PNGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable
         guard let still, still.isDone, frames == nil, !(options.keepsWideColors && still.isDeep) else {
             // Its pixels make room for those of the whole file.
             self.still = nil
-            return try coder.decode(data, isArriving: false, arrival: frames?.arrival, options)
+            return try PNGCoder().decode(data, isArriving: false, arrival: frames?.arrival, options)
         }
         return try still.finish(data)
     }

@@ -26,9 +26,7 @@ final class PNGRowDecoder: IncrementalImageDecoding, @unchecked Sendable {
         self.options = options
     }
 
-    deinit {
-        free(canvas)
-    }
+    deinit { free(canvas) }
 
     func append(_ data: Data) throws(ImageError) {
         // What follows the pixels does not matter.
@@ -59,9 +57,7 @@ final class PNGRowDecoder: IncrementalImageDecoding, @unchecked Sendable {
         let decoded = PixelBuffer(adopting: canvas, size: header.storedSize, format: format)
         self.canvas = nil
         let target = header.turn.apply(to: options.size.target(for: header.size))
-        guard let pixels = decoded.resized(to: target, orientation: header.turn) else {
-            throw options.outOfMemory(target)
-        }
+        let pixels = try decoded.resized(to: target, orientation: header.turn, options)
         return WebImage(pixels: pixels, naturalSize: header.size, format: .png, header.orientation, options)
             .converted(from: profile, options)
     }

@@ -156,7 +156,7 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
         guard rows.layout == .rgb, orientation == .up, target == rows.size, rows.bytesPerRow == target.width * 3,
             let pixels = gdk_pixbuf_get_pixels(pixbuf)
         else { return nil }
-        let keeper = GObjectKeeper(pixbuf)
+        let keeper = GObjectBox(retaining: UnsafeMutableRawPointer(pixbuf), releaseOn: .any)
         return PixelBuffer(adopting: pixels, size: target, format: .rgb) { withExtendedLifetime(keeper) {} }
     }
 
@@ -253,21 +253,6 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Senda
 
     private func connect(_ signal: String, _ callback: GCallback, _ context: UnsafeMutableRawPointer) {
         g_signal_connect_data(loader, signal, callback, context, nil, GConnectFlags(rawValue: 0))
-    }
-}
-
-/// A strong reference to a pixbuf.
-///
-/// @unchecked: GObject counts references atomically, and the pixels are no longer written to.
-private final class GObjectKeeper: @unchecked Sendable {
-    private let object: UnsafeMutableRawPointer
-
-    init(_ pixbuf: OpaquePointer) {
-        object = g_object_ref(UnsafeMutableRawPointer(pixbuf))
-    }
-
-    deinit {
-        g_object_unref(object)
     }
 }
 

@@ -14,9 +14,7 @@ struct TIFFCoder: ExtendedDecoding {
             let natural = turn.apply(to: reader.size)
             let target = turn.apply(to: options.size.target(for: natural))
             let profile = options.convertsToSRGB ? reader.profile : nil
-            guard let pixels = try reader.pixels().resized(to: target, orientation: turn) else {
-                throw options.outOfMemory(target)
-            }
+            let pixels = try reader.pixels().resized(to: target, orientation: turn, options)
             return WebImage(pixels: pixels, naturalSize: natural, format: .tiff, orientation, options)
                 .converted(from: profile, options)
         }

@@ -45,12 +45,8 @@ extension WebPCoder {
         let decoded = try pixels(of: around.size, with: features, options) { bitmap in
             bitmap.decode(around, of: data, isScaled: false)
         }
-        let inner = PixelRect(
-            x: rect.x - around.x,
-            y: rect.y - around.y,
-            width: rect.size.width,
-            height: rect.size.height
-        )
+        var inner = rect
+        (inner.x, inner.y) = (rect.x - around.x, rect.y - around.y)
         guard let pixels = decoded.cropped(to: inner) else { throw options.outOfMemory(rect.size) }
         return pixels
     }

@@ -20,16 +20,11 @@ struct WebPCoder: ExtendedDecoding {
         }
         guard let decoded else { throw options.outOfMemory(size) }
         guard status == VP8_STATUS_OK else { throw options.badData(Self.describe(status)) }
-        guard let upright = decoded.resized(to: target, orientation: features.turn) else {
-            throw options.outOfMemory(target)
-        }
+        let upright = try decoded.resized(to: target, orientation: features.turn, options)
         return features.image(upright, options, profile: features.profile(of: data, options))
     }
 
-    func makeIncrementalDecoder(
-        for format: ImageFormat,
-        options: DecodeOptions
-    ) -> (any IncrementalImageDecoding)? {
+    func makeIncrementalDecoder(for format: ImageFormat, options: DecodeOptions) -> (any IncrementalImageDecoding)? {
         WebPIncrementalDecoder(options)
     }
 
@@ -50,18 +45,18 @@ struct WebPCoder: ExtendedDecoding {
             throw options.truncatedAnimation
         }
         try options.check(file.size)
-        var animation = AnimatedFile(
-            WebPFrameSource(data, file, options),
-            file.frames.map(\.layout),
+        return try WebImage(
+            animated: WebPFrameSource(data: data, file: file, options: options),
+            layouts: file.frames.map(\.layout),
             size: file.size,
             orientation: features.orientation,
             loopCount: file.loopCount,
             format: .webp,
-            byteCount: data.count,
-            arrival: arrival
-        )
-        if !isArriving { animation.data = data }
-        return try animation.image(options).converted(from: features.profile(of: data, options), options)
+            data: data,
+            isArriving: isArriving,
+            arrival: arrival,
+            options: options
+        ).converted(from: features.profile(of: data, options), options)
     }
 
     static func describe(_ status: VP8StatusCode) -> String {

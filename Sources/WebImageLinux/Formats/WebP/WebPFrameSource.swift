@@ -3,16 +3,10 @@ import FoundationEssentials
 import WebImageCore
 
 /// Draws the frames of an animated WebP file.
-final class WebPFrameSource: FrameSource {
-    private let data: Data
-    private let file: WebPFile
-    private let options: DecodeOptions
-
-    init(_ data: Data, _ file: WebPFile, _ options: DecodeOptions) {
-        self.data = data
-        self.file = file
-        self.options = options
-    }
+struct WebPFrameSource: FrameSource {
+    let data: Data
+    let file: WebPFile
+    let options: DecodeOptions
 
     func draw(_ index: Int, on canvas: FrameCanvas) throws(ImageError) {
         let frame = file.frames[index]

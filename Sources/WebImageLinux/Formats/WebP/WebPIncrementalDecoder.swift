@@ -102,9 +102,7 @@ final class WebPIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendabl
         let format: PixelBuffer.Format = features.hasAlpha ? .rgbaPremultiplied : .rgb
         let decoded = PixelBuffer(adopting: canvas.baseAddress!, size: size, format: format)
         self.canvas = nil
-        guard let upright = decoded.resized(to: target, orientation: final.turn) else {
-            throw options.outOfMemory(target)
-        }
+        let upright = try decoded.resized(to: target, orientation: final.turn, options)
         return final.image(upright, options, profile: profile)
     }
 
