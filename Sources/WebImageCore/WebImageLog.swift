@@ -11,7 +11,7 @@ public enum WebImageLog {
     /// The logger, from any thread. Default: one that discards everything.
     public static var logger: Logger {
         get { current.withLock { $0 } ?? silent }
-        set { withExtendedLifetime(current.withLock { exchange(&$0, with: newValue) }) {} }
+        set { current.release { exchange(&$0, with: newValue) } }
     }
 
     /// Logs a mistake of the app and how to mend it, as a warning. Printed while there is no logger: whoever makes one

@@ -17,8 +17,7 @@ extension ImageManager {
             }
         }
         set {
-            // The old manager is released with the lock free: closures of the app go with it.
-            withExtendedLifetime(sharedManager.withLock { exchange(&$0, with: newValue) }) {}
+            sharedManager.release { exchange(&$0, with: newValue) }
         }
     }
 

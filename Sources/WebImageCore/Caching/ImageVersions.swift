@@ -73,11 +73,10 @@ package final class ImageVersions: Sendable {
 
     /// Takes note that all images were removed.
     package func changeAll() {
-        let old = state.withLock { state in
+        state.release { state in
             state.floor = state.serial.next()
             return (exchange(&state.changes, with: [:]), exchange(&state.earlier, with: [:]))
         }
-        withExtendedLifetime(old) {}
     }
 
     /// Whether the bytes of a mark are still those of their image.

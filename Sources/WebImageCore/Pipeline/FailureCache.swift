@@ -82,40 +82,36 @@ package final class FailureCache: Sendable {
         error.head?.headers = [:]
         // There may be thousands of them.
         error.attemptList = nil
-        // What the entries hold of the app is released with the lock free.
-        let replaced = state.withLock { state in
+        state.release { state in
             let isFull = state.count >= Self.countLimit
             let outdated = isFull ? state.makeRoom { $0.isValid(for: lifetime, now) } : [:]
             let old = state.entries[key, default: [:]].updateValue(Entry(error: error, start: now), forKey: origin)
             if old == nil { state.count += 1 }
             return (outdated, old)
         }
-        withExtendedLifetime(replaced) {}
     }
 
     /// Forgets the failure of a request that has succeeded.
     func forget(_ request: ImageRequest) {
         let key = request.sourceKey
-        let removed = state.withLock { state in
+        state.release { state in
             // Few URLs have failed, so that few requests get further.
             state.entries[key] == nil ? nil : state.remove(key, Origin(request))
         }
-        withExtendedLifetime(removed) {}
     }
 
     /// Forgets the failures of all requests for a URL.
     func forget(_ key: String) {
-        let removed = state.withLock { state in
+        state.release { state in
             let known = state.entries.removeValue(forKey: key)
             state.count -= known?.count ?? 0
             return known
         }
-        withExtendedLifetime(removed) {}
     }
 
     /// Forgets the images that could not be decoded, since there are other decoders now.
     func forgetUndecodable() {
-        let removed = state.withLock { state in
+        state.release { state in
             let old = state.entries
             state.entries = old.compactMapValues { known in
                 let kept = known.filter { !$0.value.error.isOfDecoding }
@@ -124,10 +120,9 @@ package final class FailureCache: Sendable {
             state.count = state.entries.values.reduce(0) { $0 + $1.count }
             return old
         }
-        withExtendedLifetime(removed) {}
     }
 
     func forgetAll() {
-        withExtendedLifetime(state.withLock { exchange(&$0, with: State()) }) {}
+        state.release { exchange(&$0, with: State()) }
     }
 }

@@ -69,7 +69,9 @@ struct GraphIntake: PipelineStage {
     let context: StageContext
 
     /// The number of changes that are still to be made.
-    var pendingCount: Int { context.intake.withLock { max($0.changes.count + $0.running.count, $0.isAdmitting ? 1 : 0) } }
+    var pendingCount: Int {
+        context.intake.withLock { max($0.changes.count + $0.running.count, $0.isAdmitting ? 1 : 0) }
+    }
 
     /// The number of tasks that wait outside of the graph.
     var waitingCount: Int { context.intake.withLock { $0.waiting.count } }
@@ -141,7 +143,7 @@ struct GraphIntake: PipelineStage {
                 var batch = changes
                 for change in batch { make(change) }
                 // Tasks are released here, with what their closures hold, and not by the caller of the next change.
-                withExtendedLifetime(context.intake.withLock { exchange(&$0.running, with: []) }) {}
+                context.intake.release { exchange(&$0.running, with: []) }
                 batch.removeAll(keepingCapacity: true)
                 context.intake.withLock { $0.spare = batch }
             }
@@ -183,9 +185,11 @@ struct GraphIntake: PipelineStage {
             if begins { state.isTimed = true }
             return (exchange(&state.excess, with: 0), begins)
         }
-        if begins { SystemClock().run(after: Self.excess.period) { [weak context] in
+        if begins {
+            SystemClock().run(after: Self.excess.period) { [weak context] in
                 if let context { GraphIntake(context: context).endPeriod() }
-            } }
+            }
+        }
         var count = 0
         while let priority = context.intake.withLock({ $0.waiting.highestPriority() }) {
             let hasRoom = graph.withLock { $0.jobCount(from: priority) < Self.enough }
@@ -195,8 +199,7 @@ struct GraphIntake: PipelineStage {
             let loads = takeWaiting(hasRoom: hasRoom)
             guard !loads.isEmpty else { break }
             for load in loads { enter(load) }
-            // The tasks are released with the lock free.
-            withExtendedLifetime(context.intake.withLock { exchange(&$0.running, with: []) }) {}
+            context.intake.release { exchange(&$0.running, with: []) }
             count += loads.count
             if !hasRoom { excess -= loads.count }
         }
@@ -242,7 +245,9 @@ struct GraphIntake: PipelineStage {
 
     /// Takes a load in, with those that wait for the same source, or lets it wait.
     private func take(_ load: WaitingLoads.Load, _ mayEnter: () -> Bool) {
-        guard !context.intake.withLock({ $0.isHolding }), mayEnter() else { return context.intake.withLock { $0.waiting.add(load) } }
+        guard !context.intake.withLock({ $0.isHolding }), mayEnter() else {
+            return context.intake.withLock { $0.waiting.add(load) }
+        }
         let others = context.intake.withLock { state in
             let others = state.waiting.removeAll(withSourceOf: load)
             if !others.isEmpty { state.running += others.map(Change.init) }
@@ -263,9 +268,7 @@ struct GraphIntake: PipelineStage {
 
     /// - Returns: Whether the task was waiting.
     private func giveUp(_ task: some AnyObject & Sendable) -> Bool {
-        // The task is released with the lock free.
-        let load = context.intake.withLock { $0.waiting.remove(task) }
-        return withExtendedLifetime(load) { load != nil }
+        context.intake.release { $0.waiting.remove(task) }
     }
 
     private func join(_ task: ImageTask, age: UInt64) {

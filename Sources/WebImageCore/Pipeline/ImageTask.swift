@@ -207,13 +207,7 @@ extension ImageTask {
 
     /// Lets a child go that has ended.
     func disown(_ child: ImageTask) {
-        // The child is released with the lock free.
-        let replaced = state.withLock { state in
-            let children = state.children
-            state.children.removeAll { $0 === child }
-            return children
-        }
-        withExtendedLifetime(replaced) {}
+        state.release { state in exchange(&state.children, with: state.children.filter { $0 !== child }) }
     }
 
     /// Starts the load of another request as a child, which reports on the threads of the pipeline.

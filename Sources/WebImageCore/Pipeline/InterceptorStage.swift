@@ -44,7 +44,7 @@ struct InterceptorStage: PipelineStage {
             let result = await result(of: load)
             // The texture is made here rather than on the main thread.
             if case .success(let response) = result { request.preparation?.prepare(response.image) }
-            withExtendedLifetime(context.intercepted.withLock { $0.removeValue(forKey: id) }) {}
+            context.intercepted.release { $0.removeValue(forKey: id) }
             task.finish(result)
         }
         let isRunning = context.intercepted.withLock { running in

@@ -71,6 +71,6 @@ final class DecoderDisposal: Sendable {
     }
 
     func release() {
-        withExtendedLifetime(decoders.withLock { exchange(&$0, with: []) }) {}
+        decoders.release { exchange(&$0, with: []) }
     }
 }

@@ -91,7 +91,7 @@ public final class ImagePrefetcher: Sendable {
     /// all batches so far. Default: none.
     public var onFinish: (@MainActor @Sendable (URL, PrefetchResult) -> Void)? {
         get { state.withLock { $0.onFinish } }
-        set { withExtendedLifetime(state.withLock { exchange(&$0.onFinish, with: newValue) }) {} }
+        set { state.release { exchange(&$0.onFinish, with: newValue) } }
     }
 
     /// Loads images into the caches.

@@ -36,9 +36,8 @@ final class BodyReadQueue: WorkSubmitting {
     @discardableResult
     func cancel(_ ticket: WorkQueue.Ticket) -> Bool {
         guard ticket.isOf(self) else { return false }
-        // The work is released with the lock free. Its turn finds nothing to do, or another read.
-        let work = state.withLock { $0.reads.remove(ticket.number) }
-        return withExtendedLifetime(work) { work != nil }
+        // Its turn finds nothing to do, or another read.
+        return state.release { $0.reads.remove(ticket.number) }
     }
 
     func setPriority(_ priority: ImagePriority, of ticket: WorkQueue.Ticket) {

@@ -29,13 +29,11 @@ package final class Observers<Event: Sendable>: Sendable {
     }
 
     private func remove(_ number: UInt64) {
-        // The last release of a handler may run code of the app, which must find the lock free.
-        let removed = state.withLock { state in
+        state.release { state in
             let removed = state.handlers.firstIndex { $0.number == number }.map { state.handlers.remove(at: $0) }
             hasObservers.store(!state.handlers.isEmpty, ordering: .relaxed)
             return removed?.handler
         }
-        withExtendedLifetime(removed) {}
     }
 
     /// Calls all handlers within this call, in the order in which they were added and with no lock held. A handler may

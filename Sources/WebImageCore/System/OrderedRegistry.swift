@@ -29,10 +29,9 @@ final class OrderedRegistry<Element: Sendable>: Sendable {
 
     /// Removes the element with a number. It is released with no lock held.
     func remove(_ number: UInt64) {
-        let removed = state.withLock { state in
+        state.release { state in
             state.entries.firstIndex { $0.number == number }.map { state.entries.remove(at: $0).element }
         }
-        withExtendedLifetime(removed) {}
     }
 
     /// The elements in the order in which they are asked.

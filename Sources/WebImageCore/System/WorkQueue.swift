@@ -67,9 +67,7 @@ package final class WorkQueue: Sendable {
     @discardableResult
     package func cancel(_ ticket: Ticket) -> Bool {
         guard ticket.isOf(self) else { return false }
-        // The work is released with the lock free.
-        let work = shared.state.withLock { $0.queue.remove(ticket.number) }
-        return withExtendedLifetime(work) { work != nil }
+        return shared.state.release { $0.queue.remove(ticket.number) }
     }
 
     /// Moves work to its place in another priority, unless it has begun or is that of another queue.

@@ -114,9 +114,7 @@ package final class MemoryCache: MemoryCaching {
     package func store(_ entry: MemoryEntry) {
         let (image, key) = (entry.image, entry.key)
         guard image.cost <= limits.cost, limits.count > 0, !image.isPartial else { return }
-        var released: [WebImage] = []
-        defer { withExtendedLifetime(released) {} }
-        released = state.withLock { state in
+        state.release { state in
             // An image that is decoded again at the same size replaces the old one.
             let same = state.byKey[key]?.first { state.isSameSize($0, image) }
             var released = same.map { state.removeSlot($0) } ?? []
@@ -127,9 +125,7 @@ package final class MemoryCache: MemoryCaching {
     }
 
     package func removeImages(source: String) {
-        var released: [WebImage] = []
-        defer { withExtendedLifetime(released) {} }
-        released = state.withLock { state in
+        state.release { state in
             let keys = state.byKey.keys.filter { $0.source == source }
             return keys.flatMap { key in (state.byKey[key] ?? []).flatMap { state.removeSlot($0) } }
         }
@@ -137,9 +133,7 @@ package final class MemoryCache: MemoryCaching {
 
     /// Removes one entry, and none that has taken its place. The other sizes of its image stay.
     package func remove(_ entry: MemoryEntry) {
-        var released: [WebImage] = []
-        defer { withExtendedLifetime(released) {} }
-        released = state.withLock { state in
+        state.release { state in
             // It may have been evicted meanwhile, and is found again for as long as the entry keeps it alive.
             let index = state.byKey[entry.key]?.first { state.image(at: $0)?.storage === entry.image.storage }
             return index.map { state.removeSlot($0) } ?? []
@@ -147,25 +141,20 @@ package final class MemoryCache: MemoryCaching {
     }
 
     package func removeAll() {
-        var old = State()
-        defer { withExtendedLifetime(old) {} }
-        state.withLock { state in
-            old.statistics = state.statistics
-            swap(&state, &old)
+        state.release { state in
+            var empty = State()
+            empty.statistics = state.statistics
+            return exchange(&state, with: empty)
         }
     }
 
     package func trim(toShare share: Double) {
-        var released: [WebImage] = []
-        defer { withExtendedLifetime(released) {} }
         let goal = Limits(cost: Int(bounded: Double(limits.cost) * share), count: share > 0 ? limits.count : 0)
-        released = state.withLock { $0.removeExpired() + $0.evict(downTo: goal) }
+        state.release { $0.removeExpired() + $0.evict(downTo: goal) }
     }
 
     package func removeExpired() {
-        var released: [WebImage] = []
-        defer { withExtendedLifetime(released) {} }
-        released = state.withLock { $0.removeExpired() }
+        state.release { $0.removeExpired() }
     }
 }
 

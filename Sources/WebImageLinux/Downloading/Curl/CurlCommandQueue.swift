@@ -100,8 +100,7 @@ final class CurlCommandQueue: Sendable {
     var configuration: ImageDownloader.Configuration {
         get { state.withLock { $0.configuration } }
         set {
-            // The closures of the old one are released with the lock free.
-            withExtendedLifetime(state.withLock { exchange(&$0.configuration, with: newValue) }) {}
+            state.release { exchange(&$0.configuration, with: newValue) }
             post(.configure)
         }
     }
