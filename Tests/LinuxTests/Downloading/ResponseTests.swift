@@ -287,6 +287,22 @@ struct ResponseTests {
         #expect(loaded.metadata.vary == ["*": ""])
     }
 
+    @Test("A head that begins with a folded line is refused, also by connections that have served others")
+    func foldedFirstLine() throws {
+        let folded = "HTTP/1.1 200 OK\r\n folded: \(String(repeating: "a", count: 100))\r\nContent-Length: 0\r\n\r\n"
+        let server = try LocalImageServer { request in
+            var response = ServerResponse.ok(Data(count: 10), contentType: "image/png")
+            if request.path == "/folded" { response.faults.rawResponse = Data(folded.utf8) }
+            return response
+        }
+        let downloader = ImageDownloader()
+        for _ in 0..<5 {
+            #expect(try Download(downloader, server.url("/other")).end().data.count == 10)
+            let error = Download(downloader, server.url("/folded")).failure()
+            #expect(error?.code == .badResponse && error?.isTransient == false, "\(String(describing: error))")
+        }
+    }
+
     @Test("A header line of a megabyte is refused, and not asked for again")
     func longLine() throws {
         let server = try LocalImageServer { _ in

@@ -2,7 +2,10 @@ internal import CWebImageCurl
 internal import CWebImageShims
 import WebImageCore
 
-/// A libcurl easy handle and the memory that libcurl refers to. Only the network thread uses it.
+/// A libcurl easy handle and the memory that libcurl refers to, for one exchange. Only the network thread uses it.
+///
+/// No handle is used again: libcurl 7.88 keeps a pointer into the freed header fields of the response before, and writes there when the
+/// next one begins with a folded line. Connections belong to the multi handle, and TLS sessions to the shared state.
 final class CurlHandle {
     let easy: UnsafeMutableRawPointer
     private let errorBuffer = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -15,28 +18,14 @@ final class CurlHandle {
             return nil
         }
         self.easy = easy
-        prepare()
+        errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        gwi_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorBuffer)
     }
 
     deinit {
         curl_easy_cleanup(easy)
         curl_slist_free_all(requestHeaders)
         errorBuffer.deallocate()
-    }
-
-    /// Forgets all options, so that another request can use the handle. Its connections stay open.
-    func reset() {
-        // libcurl forgets to free the list of cookie files, unless it is told to.
-        gwi_curl_set_pointer(easy, CURLOPT_COOKIEFILE, nil)
-        curl_easy_reset(easy)
-        curl_slist_free_all(requestHeaders)
-        requestHeaders = nil
-        prepare()
-    }
-
-    private func prepare() {
-        errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-        gwi_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorBuffer)
     }
 }
 
@@ -149,7 +138,7 @@ extension CurlHandle {
     }
 }
 
-/// The state that transfers share beside their connections: the hosts that require TLS (HSTS, RFC 6797) and, for the
+/// The state that transfers share beside their connections: TLS sessions, the hosts that require TLS (HSTS, RFC 6797) and, for the
 /// requests that handle them, cookies. It is kept in memory for the life of the network thread, which alone uses it.
 final class CurlSharedState {
     // libcurl gives the cookies of a share to every transfer that uses it, hence the second share.
@@ -159,8 +148,10 @@ final class CurlSharedState {
     init() {
         plain = curl_share_init()!
         withCookies = curl_share_init()!
-        gwi_curl_share_set_data(plain, CURL_LOCK_DATA_HSTS)
-        gwi_curl_share_set_data(withCookies, CURL_LOCK_DATA_HSTS)
+        for share in [plain, withCookies] {
+            gwi_curl_share_set_data(share, CURL_LOCK_DATA_HSTS)
+            gwi_curl_share_set_data(share, CURL_LOCK_DATA_SSL_SESSION)
+        }
         gwi_curl_share_set_data(withCookies, CURL_LOCK_DATA_COOKIE)
     }
 

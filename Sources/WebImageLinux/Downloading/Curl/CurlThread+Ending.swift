@@ -181,9 +181,5 @@ extension CurlThread {
     private func release(_ handle: CurlHandle) {
         running[handle.easy] = nil
         curl_multi_remove_handle(multi, handle.easy)
-        if spareHandles.count < configuration.maximumConcurrentTransfers {
-            handle.reset()
-            spareHandles.append(handle)
-        }
     }
 }

@@ -130,7 +130,7 @@ extension CurlThread {
 
     func launch(_ transfer: CurlTransfer) {
         if let error = pauseError(of: transfer) { return finish(transfer, .failure(error)) }
-        guard let handle = spareHandles.popLast() ?? CurlHandle() else {
+        guard let handle = CurlHandle() else {
             finish(transfer, .failure(transfer.exchange.error(.connectionFailed, "libcurl is out of memory")))
             return
         }

@@ -20,8 +20,6 @@ final class CurlThread {
     var active: [TransferNumber: CurlTransfer] = [:]
     /// The transfers that libcurl performs, by easy handle.
     var running: [UnsafeMutableRawPointer: CurlTransfer] = [:]
-    /// The handles of ended transfers, which the next transfers use.
-    var spareHandles: [CurlHandle] = []
     var resumableBodies = ResumableBodies()
     var bucket: (limit: ImageDownloader.RateLimit, tokens: TokenBucket)?
     /// When the rate limit allows the next transfer; `nil` when it does not delay any.
@@ -103,7 +101,6 @@ final class CurlThread {
             ExitGuard.enter()
         }
         commands.setWake(nil)
-        spareHandles = []
         curl_multi_cleanup(multi)
         ExitGuard.leave()
     }

@@ -44,8 +44,10 @@ extension Exchange {
         // libcurl has no memory for a header line of more than 100 KB, and says CURLE_TOO_LARGE from version 8.6 on.
         case CURLE_OUT_OF_MEMORY where head == nil, CURLcode(rawValue: 100) where head == nil:
             return headTooLarge
-        // libcurl reports a reply that is not HTTP as an unsupported protocol.
-        case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING:
+        // libcurl reports a reply that is not HTTP as an unsupported protocol, and a head that begins with a folded line as a bad
+        // argument.
+        case CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_FUNCTION_ARGUMENT, CURLE_WEIRD_SERVER_REPLY,
+            CURLE_BAD_CONTENT_ENCODING:
             return error(.badResponse, "The server's response is not valid HTTP (\(cause))")
         default:
             return error(.connectionFailed, "The connection failed (\(cause))")
