@@ -76,8 +76,8 @@ final class DecodeWorker: @unchecked Sendable {
     /// Whether it keeps files that are arriving, or animations, which would begin again in another worker.
     var keepsFiles: Bool { link.withLock { $0.keptCount } > 0 }
 
-    /// Whether it ends instead of taking another file.
-    var isDone: Bool { isWornOut && !keepsFiles || hasTooManyThreads }
+    /// Whether it ends, since it takes no other file and keeps none.
+    var isDone: Bool { isWornOut && !keepsFiles }
 
     private var processorTime: Duration? {
         var (clock, time) = (clockid_t(), timespec())
@@ -86,7 +86,7 @@ final class DecodeWorker: @unchecked Sendable {
     }
 
     /// The fence of modules lets threads through, of which the kernel counts only those of all programs of the user.
-    private var hasTooManyThreads: Bool {
+    var hasTooManyThreads: Bool {
         var status = stat()
         return kind != .codecs && stat("/proc/\(process)/task", &status) == 0 && status.st_nlink > Self.mostThreads
     }

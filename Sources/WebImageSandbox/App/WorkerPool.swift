@@ -41,10 +41,12 @@ final class WorkerPool: Sendable {
         }
     }
 
+    private typealias Idle = (worker: DecodeWorker, since: ContinuousClock.Instant)
+
     private struct State {
         /// The workers that are being started.
         var startCount = 0
-        var idle: [(worker: DecodeWorker, since: ContinuousClock.Instant)] = []
+        var idle: [Idle] = []
         /// The workers that threads have.
         var busy: [UInt64: DecodeWorker] = [:]
         /// The longest wait first.
@@ -231,7 +233,7 @@ final class WorkerPool: Sendable {
     /// - Parameter isAlive: Whether it may be used again; otherwise it ends.
     func giveBack(_ worker: DecodeWorker, isAlive: Bool) {
         note(worker.fence)
-        guard isAlive, !worker.isDone else {
+        guard isAlive, !worker.isDone, !worker.hasTooManyThreads else {
             worker.end()
             if worker.wasKilled {
                 noteKilledStart()
@@ -244,6 +246,7 @@ final class WorkerPool: Sendable {
             state.busy[worker.number] = nil
             state.idle.append((worker, .now))
         }
+        endWorkers { $0.worker.isDone }
         reapLater()
     }
 
@@ -284,14 +287,18 @@ final class WorkerPool: Sendable {
 
     /// Ends workers that have nothing to do.
     func endIdleWorkers(idleFor time: Duration = .zero) {
-        let ended = state.withLock { state -> [DecodeWorker] in
-            let limit = ContinuousClock.now - time
-            let ended = state.idle.filter { $0.since <= limit }.map(\.worker)
-            state.idle.removeAll { $0.since <= limit }
+        let limit = ContinuousClock.now - time
+        endWorkers { $0.since <= limit }
+        zygote.endIfUnused()
+    }
+
+    private func endWorkers(where isEnding: (Idle) -> Bool) {
+        let ended = state.withLock { state in
+            let ended = state.idle.filter(isEnding)
+            if !ended.isEmpty { state.idle.removeAll { idle in ended.contains { $0.worker === idle.worker } } }
             return ended
         }
-        for worker in ended { worker.end() }
-        zygote.endIfUnused()
+        for idle in ended { idle.worker.end() }
     }
 
     private func reapLater() {

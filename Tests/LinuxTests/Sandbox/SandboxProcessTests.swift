@@ -81,6 +81,18 @@ struct SandboxProcessTests {
         #expect(processes.count == 2 && sandbox.processes == [])
     }
 
+    @Test("Workers that were replaced while they kept an animation end with it") func renewalWithAnimations() throws {
+        let sandbox = DecodeSandbox(limit: 1)
+        let coders = coders(sandbox)
+        let file = TestImage.animation([0xFF0000, 0x00FF00], size: Self.size, format: .gif)
+        for _ in 0..<256 {
+            let decoder = try coders.decode(file).animation?.makeDecoder()
+            _ = try decoder?.frame(at: 1)
+        }
+        // One decodes images, and one frames.
+        #expect(sandbox.processes.count <= 2)
+    }
+
     @Test(
         "A worker that ends or hangs while it has nothing to do costs no image",
         arguments: [SIGTERM, SIGSEGV, SIGABRT, SIGHUP, SIGKILL, SIGSTOP]
