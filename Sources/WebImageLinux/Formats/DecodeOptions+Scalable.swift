@@ -8,7 +8,7 @@ extension DecodeOptions {
         guard !natural.isEmpty else { return nil }
         switch size {
         case .original, .within: return nil
-        case .contain, .cover, .stretch: break
+        case .contain(let box), .cover(let box), .stretch(let box): if box.isEmpty { return nil }
         }
         let area = max(1, pixelLimit / natural.pixelCount)
         let factor = max(1, min(1 << 14 / max(natural.width, natural.height), Int(Double(area).squareRoot())))

@@ -82,6 +82,14 @@ struct OtherFormatTests {
         for (box, isServed) in [(size, true), (PixelSize(width: 960, height: 640), false)] {
             #expect(MemoryQuery(ImageRequest(url: url, decodeSize: .contain(box))).isServed(by: image) == isServed)
         }
+        // One that was drawn at its own size serves for that.
+        let own = try CoderRegistry.builtIn.decode(file.data, options: DecodeOptions())
+        for (asked, isServed) in [(DecodeSize.original, true), (.contain(size), false), (.cover(size), false)] {
+            #expect(MemoryQuery(ImageRequest(url: url, decodeSize: asked)).isServed(by: own) == isServed)
+        }
+        // An empty box is none.
+        let boxless = DecodeOptions(size: .contain(PixelSize(width: 0, height: 10)))
+        #expect(try CoderRegistry.builtIn.decode(file.data, options: boxless).pixelSize == own.pixelSize)
     }
 
     @Test(

@@ -45,7 +45,10 @@ public struct MemoryQuery: Sendable {
     /// app's own may be as large as it likes.
     package func isServed(by image: WebImage, from origin: MemoryImageOrigin = .load) -> Bool {
         guard let size else { return true }
-        let target = size.target(for: image.naturalSizeBeforeTransform)
+        let natural = image.naturalSizeBeforeTransform
+        let target = size.target(for: natural)
+        // A drawing at its own size would fill a larger box.
+        if image.isVector, size.hasBox, target == natural, image.decodeOptions?.size.hasBox == false { return false }
         let decoded = image.decodedSize
         if acceptsLarger, origin == .app {
             return decoded.width >= target.width - 1 && decoded.height >= target.height - 1
@@ -53,5 +56,14 @@ public struct MemoryQuery: Sendable {
         let upTo = acceptsLarger ? 2 : 1
         return (target.width - 1...target.width * upTo + 1).contains(decoded.width)
             && (target.height - 1...target.height * upTo + 1).contains(decoded.height)
+    }
+}
+
+extension DecodeSize {
+    fileprivate var hasBox: Bool {
+        switch self {
+        case .original, .within: false
+        case .contain, .cover, .stretch: true
+        }
     }
 }
