@@ -32,11 +32,12 @@ extension DecodeAnswer {
             allowsWideColors = options.keepsWideColors
         }
 
-        /// The limit for a file that claims to be no larger than its header does. Frames of video may be cropped otherwise than it says.
+        /// The limit for a file that claims to be no larger than its header does. Frames of video may be cropped otherwise than it says,
+        /// and of the images of an icon the largest may be damaged.
         init(_ options: DecodeOptions, _ file: Data) {
             self.init(options)
             let header = ImageHeader(reading: file, hint: options.formatHint)
-            if let header, ![.avif, .heif].contains(header.format) { storedSize = header.storedSize }
+            if let header, ![.avif, .heif, .ico].contains(header.format) { storedSize = header.storedSize }
         }
 
         private func isInHeader(_ size: PixelSize) -> Bool {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 import WebImageCore
 import WebImageLinux
+import WebImageSandbox
 import WebImageTesting
 
 @Suite("ICO")
@@ -52,6 +53,19 @@ struct ICOTests {
             #expect(image.decodeOptions?.size == .contain(PixelSize(width: side, height: side)))
         }
         #expect(try decode(file).color(9, 9) == 0xFFFF00)
+    }
+
+    @Test("An icon whose largest image is damaged shows another one, in workers as well", arguments: [200, 32_652])
+    func damagedLargest(claimedHeight: Int) throws {
+        var damaged = bitmap(0xFF0000, 16)
+        damaged.replaceSubrange(8..<12, with: TestBitmap.long(UInt32(claimedHeight)))
+        damaged[16] = 128
+        let file = icon([damaged, bitmap(0x0000FF, 32)])
+        let sandbox = DecodeSandbox(limit: 1)
+        for coders in [CoderRegistry.builtIn, .builtIn(adding: [], sandbox: (sandbox, isOptional: false))] {
+            let image = try coders.decode(file)
+            #expect(image.color(9, 9) == 0x0000FF && image.naturalSize == PixelSize(width: 32, height: 32))
+        }
     }
 
     @Test("Of images of one size, that with the most colours is decoded")
