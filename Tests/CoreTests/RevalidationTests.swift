@@ -20,8 +20,9 @@ struct RevalidationTests {
         fixture.loader.answer(fixture.url(name), with: .success(LoaderResult(data: data, metadata: metadata)))
     }
 
-    private func answerNotModified(_ name: String, _ cacheControl: String? = nil) {
+    private func answerNotModified(_ name: String, _ cacheControl: String? = nil, etag: String? = nil) {
         var metadata = ResponseMetadata()
+        metadata.etag = etag
         metadata.cacheControl = cacheControl
         metadata.responseTime = fixture.clock.now
         let loaded = LoaderResult(data: Data(), metadata: metadata, isNotModified: true)
@@ -94,6 +95,18 @@ struct RevalidationTests {
         answerNotModified("a", "no-cache")
         #expect(try await load(keepsMemory: true).source == .revalidated)
         #expect(fixture.loader.requests.count == 4)
+    }
+
+    @Test("A 304 about another version does not make the cached one newer")
+    func otherVersion() async throws {
+        answer("a", small, "no-cache", etag: "W/\"1\"")
+        _ = try await load()
+        for (etag, isOther) in [("\"2\"", true), ("\"1\"", false)] {
+            answerNotModified("a", "no-cache", etag: etag)
+            #expect(try await load().source == .revalidated)
+            _ = try await load()
+            #expect(fixture.loader.requests.last?.validators?.etag == (isOther ? "W/\"1\"" : "\"1\""))
+        }
     }
 
     @Test("A stale image in memory serves while its server cannot be reached, and without a disk cache")

@@ -68,8 +68,10 @@ extension ResponseMetadata.Validators? {
 }
 
 extension ResponseMetadata {
-    /// Returns this metadata updated by a 304 response, whose fields replace the stored ones (RFC 9111, 3.2).
+    /// Returns this metadata updated by a 304 response, whose fields replace the stored ones (RFC 9111, 3.2), unless it is about another
+    /// version (section 4.3.4).
     package func renewed(by newer: ResponseMetadata) -> ResponseMetadata {
+        if let etag, let other = newer.etag, !other.hasPrefix("W/"), !etag.hasSuffix(other) { return self }
         var result = self
         result.etag = newer.etag ?? etag
         result.lastModified = newer.lastModified ?? lastModified
