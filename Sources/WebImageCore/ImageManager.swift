@@ -320,9 +320,9 @@ public final class ImageManager: Sendable {
         pipeline.prepare(request).variantRank
     }
 
-    /// Whether a request is validated at its server though its image is there.
-    package func revalidatesCachedImage(of request: ImageRequest) -> Bool {
-        pipeline.preparation.process(request).cachePolicy.revalidatesCachedImage
+    /// Whether a request asks its server though its image is there.
+    package func loadsShownImage(of request: ImageRequest) -> Bool {
+        pipeline.preparation.process(request).cachePolicy.ignoresFailures
     }
 
     /// The caches of the manager: what they contain, and how images are added and removed.

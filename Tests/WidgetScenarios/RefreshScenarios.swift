@@ -104,6 +104,10 @@ extension Scenario {
             gate.open()
             stage.waitForResults(2)
             expectEqual(stage.results[1].source, .loader)
+            // The image that it has brought can be loaded again as well.
+            picture.setImage(with: reload, manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(3)
+            expectEqual(stage.server.requests.count, 3)
             // The same URL may be another image to another manager, such as that of another user.
             picture.setImage(with: request, placeholder: .color(.black), manager: .testing(FakeLoader()))
             expectEqual(picture.currentImage?.color, nil)

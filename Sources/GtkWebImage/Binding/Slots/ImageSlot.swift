@@ -213,7 +213,7 @@ final class ImageSlot {
             current?.takesMore == true
         else { return nil }
         // The image stays on display while the server is asked again.
-        if current?.isShown == true, let image = request.image, request.manager.revalidatesCachedImage(of: image) {
+        if current?.isShown == true, let image = request.image, request.manager.loadsShownImage(of: image) {
             return nil
         }
         current?.allowRefinement()
