@@ -221,8 +221,14 @@ public struct ImageRequest: Hashable, Sendable {
     /// The network options in their box, or `nil` if they are the default.
     var boxedNetworkOptions: Box<NetworkOptions>? { storage.box?.value.networkOptions }
 
-    /// The size to decode at when no widget has a say.
-    var resolvedDecodeSize: DecodeSize { decodeSize ?? .original }
+    /// The size to decode at when no widget has a say. What is cut to a square fills the box.
+    var resolvedDecodeSize: DecodeSize {
+        if case .contain(let box) = decodeSize, transformer?.steps.first is SquareStep {
+            let side = min(box.width, box.height)
+            return .cover(PixelSize(width: side, height: side))
+        }
+        return decodeSize ?? .original
+    }
 
     /// The tiers that may serve the load, which are none when it reloads.
     var readTiers: CacheTiers { cachePolicy.readsCaches ? cacheAccess.reads : [] }

@@ -184,6 +184,15 @@ struct TransformerTests {
         #expect(abs(covered - 100 * Double.pi) < 1)
     }
 
+    @Test("An image that is cut to a circle fills the box, whatever its shape")
+    func circleInBox() async throws {
+        let fixture = ManagerFixture()
+        fixture.loader.answer(fixture.url("a"), with: TestImage.solid(0xFF0000, size: PixelSize(width: 30, height: 60)))
+        var request = ImageRequest(url: fixture.url("a"), decodeSize: .contain(PixelSize(width: 40, height: 20)))
+        request.transformer = .circle()
+        #expect(try await fixture.manager.image(for: request).pixelSize == PixelSize(width: 20, height: 20))
+    }
+
     @Test("Rotation by quarters is exact; by other angles the image grows or its corners are cut off")
     func rotate() throws {
         let picture = image(2, [red, green])

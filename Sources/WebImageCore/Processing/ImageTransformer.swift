@@ -118,7 +118,8 @@ extension ImageTransformer {
         ImageTransformer(RoundedStep(shape: .corners(radius, corners), border: border))
     }
 
-    /// Crops the image to the largest circle.
+    /// Crops the image to the largest circle. As the first step it has the image decoded so that the circle fills the box of a
+    /// ``DecodeSize/contain(_:)``, or the widget.
     ///
     /// ![The image in a circle with a blue border](transformer-circle)
     ///
