@@ -142,7 +142,7 @@ extension Scenario {
             expect(MainLoopPump.run(until: { isInMemory(prefetcher.ahead) }))
             let others = Set(prefetcher.ahead.flatMap { position in attachments.map { $0(position).path } })
             expect(MainLoopPump.run(until: { others.isSubset(of: stage.stage.server.requests.map(\.path)) }))
-            // A row beyond that distance is not loaded.
+            expect(others.allSatisfy { path in stage.stage.server.requests.count { $0.path == path } == 1 })
             expect(!isInMemory(prefetcher.ahead.upperBound + 3..<prefetcher.ahead.upperBound + 4))
             // During a fling nothing is loaded on the way; prefetching resumes when the list rests.
             stage.scroll(to: 0.5)

@@ -31,7 +31,7 @@ public final class ListPrefetcher {
     private var adjustment: SignalConnections?
     private var viewHandler: UInt?
     /// The requests are those of the app.
-    private var tasks: [Int: (requests: [ImageRequest], task: PrefetchTask)] = [:]
+    private var tasks: [Int: [(request: ImageRequest, task: PrefetchTask)]] = [:]
     private var restTimer: DelayedCall?
     private var lastFirst = 0
     private var isForward = true
@@ -56,7 +56,7 @@ public final class ListPrefetcher {
     }
 
     deinit {
-        for (_, task) in tasks.values { task.cancel() }
+        for entry in tasks.values.joined() { entry.task.cancel() }
         // GTK's objects stay on the main thread, which need not be that of the last release.
         MainLoopDispatcher.shared.dispatch { [adjustment, view, viewHandler] in
             MainActor.assumeIsolated {
@@ -152,28 +152,29 @@ public final class ListPrefetcher {
             // A request without a size waits until a cell has one.
             let wanted = ([request(position)].compactMap(\.self) + (additionalRequests?(position) ?? []))
                 .filter { $0.decodeSize != nil || cellSize != nil }
-            guard !wanted.isEmpty,
-                tasks[position]?.requests.elementsEqual(wanted, by: { $0.isEquivalent(to: $1) }) != true
-            else { continue }
-            let requests = wanted.map { wanted in
+            guard !wanted.isEmpty else { continue }
+            var earlier = tasks[position] ?? []
+            tasks[position] = wanted.map { wanted in
+                if let index = earlier.firstIndex(where: { $0.request.isEquivalent(to: wanted) }) {
+                    return earlier.remove(at: index)
+                }
                 var request = wanted
                 request.decodeSize = request.decodeSize ?? cellSize
                 request.priority = min(request.priority, .low)
                 request.acceptsLarger = true
                 if request.decodeSize != .original { request.displayScale = view.deviceScale }
                 request.preparation = TexturePreparation()
-                return request
+                return (wanted, prefetcher.prefetch([request]))
             }
-            tasks[position]?.task.cancel()
-            tasks[position] = (wanted, prefetcher.prefetch(requests))
+            for entry in earlier { entry.task.cancel() }
         }
     }
 
     /// Cancels the prefetches outside of a range. Those on screen go on: their cells join them only when they are laid out,
     /// and a transfer that ended before that would begin again.
     private func cancel(outside range: Range<Int>) {
-        for (position, entry) in tasks where !range.contains(position) {
-            entry.task.cancel()
+        for (position, entries) in tasks where !range.contains(position) {
+            for entry in entries { entry.task.cancel() }
             tasks[position] = nil
         }
     }
