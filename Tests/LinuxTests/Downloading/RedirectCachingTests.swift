@@ -51,7 +51,7 @@ struct RedirectCachingTests {
         "An image is fresh for as long as all redirects to it, of which temporary ones have to say so",
         arguments: [
             (301, nil, true), (308, nil, true), (301, "no-cache", false), (302, nil, false), (307, nil, false),
-            (302, "max-age=60", true), (307, "max-age=0", false), (302, "no-store", false), (308, "no-store", false),
+            (302, "max-age=6000", true), (307, "max-age=0", false), (302, "no-store", false), (308, "no-store", false),
         ] as [(Int, String?, Bool)]
     )
     func freshness(status: Int, cacheControl: String?, isFresh: Bool) async throws {
@@ -109,7 +109,7 @@ struct RedirectCachingTests {
     func vary() async throws {
         let other = try LocalImageServer { _ in
             var response = ServerResponse.ok(Self.red, contentType: "image/png")
-            response.headers += [("Vary", "Authorization"), ("Cache-Control", "max-age=60")]
+            response.headers += [("Vary", "Authorization"), ("Cache-Control", "max-age=6000")]
             return response
         }
         let target = other.url("/b").absoluteString
