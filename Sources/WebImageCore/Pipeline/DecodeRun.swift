@@ -33,17 +33,19 @@ extension DecodeScheduler {
         _ run: DecodeRun,
         holding reservation: MemoryBudget.Reservation? = nil,
         show: @escaping @Sendable (JobGraph.Job, WebImage) -> Value,
-        decode: @escaping @Sendable (JobGraph.Job, FetchedData, DecodeMemory) throws(ImageError) -> Value,
+        decode:
+            @escaping @Sendable (JobGraph.Job.ID, JobGraph.Job, FetchedData, DecodeMemory) throws(ImageError) -> Value,
         completion: @escaping @Sendable (JobGraph.Job, Result<Value, ImageError>?, MemoryBudget.Reservation?) -> Void
     ) {
         guard let job = graph.job(run.id) else { return }
         var next = run
         next.rendition = nil
         func reserve(_ byteCount: Int, isSlow: Bool) -> MemoryBudget.Reservation? {
-            reservation
-                ?? self.reserve(byteCount, for: run.id, making: run.product, isSlow: isSlow) { [self] in
-                    self.run(run, holding: $0, show: show, decode: decode, completion: completion)
-                }
+            if let memory = reservation ?? budget.takeForDecoding(byteCount, isSlow: isSlow) { return memory }
+            wait(for: byteCount, run.id, making: run.product, isSlow: isSlow) { [self] in
+                self.run(run, holding: $0, show: show, decode: decode, completion: completion)
+            }
+            return nil
         }
         if let rendition = run.rendition {
             if canReserve(rendition.pixelByteCount) {
@@ -69,7 +71,7 @@ extension DecodeScheduler {
             defer { withExtendedLifetime(memory) {} }
             let value: Value
             do throws(ImageError) {
-                value = try decode(job, data, (memory, cost))
+                value = try decode(run.id, job, data, (memory, cost))
             } catch {
                 // The memory is given back before more is taken, so that no decode waits for another one.
                 memory.shrink(to: 0)

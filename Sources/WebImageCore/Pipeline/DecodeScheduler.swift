@@ -63,34 +63,30 @@ struct DecodeScheduler: PipelineStage {
         }
     }
 
-    /// Takes memory for a job.
+    /// Has a job wait for memory.
     /// - Parameters:
     ///   - product: What the memory is for.
-    ///   - again: What goes on with the memory, on a thread of the queue, when there is none now.
-    /// - Returns: The memory; `nil` when this thread has nothing left to do.
-    func reserve(
-        _ byteCount: Int,
-        for id: JobGraph.Job.ID,
+    ///   - work: Goes on with the memory, on a thread of the queue.
+    func wait(
+        for byteCount: Int,
+        _ id: JobGraph.Job.ID,
         making product: JobGraph.Job.Product,
         isSlow: Bool,
-        again: @escaping @Sendable (MemoryBudget.Reservation) -> Void
-    ) -> MemoryBudget.Reservation? {
-        if let reservation = budget.takeForDecoding(byteCount, isSlow: isSlow) { return reservation }
+        _ work: @escaping @Sendable (MemoryBudget.Reservation) -> Void
+    ) {
         let ticket = budget.makeTicket()
         // Whoever does not want the image any more would take the ticket of what has come in its place.
         let wanted = graph.withLock { $0.setDecodeTicket(ticket, of: id, making: product) }
-        guard let priority = wanted else { return nil }
+        guard let priority = wanted else { return }
         budget.waitForDecoding(byteCount, ticket: ticket, priority: priority, isSlow: isSlow) { [self] reservation in
             guard let priority = graph.job(id)?.priority else { return }
-            submit(id, making: product, after: ticket, priority: priority, isSlow: isSlow) { again(reservation) }
+            submit(id, making: product, after: ticket, priority: priority, isSlow: isSlow) { work(reservation) }
         }
         // The decode may have been cancelled, or its priority changed, before it waited. One that does not wait any more has
         // another ticket, and this one does nothing.
         guard let job = graph.job(id), job.decodeTicket == ticket else {
-            budget.cancel(ticket)
-            return nil
+            return budget.cancel(ticket)
         }
         if job.priority != priority { budget.setPriority(job.priority, of: ticket) }
-        return nil
     }
 }

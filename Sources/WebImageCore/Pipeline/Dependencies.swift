@@ -86,9 +86,6 @@ extension Pipeline.Dependencies {
     /// The queues that decode. Each knows its own tickets.
     var decodeQueues: [WorkQueue] { slowQueue === decodeQueue ? [decodeQueue] : [decodeQueue, slowQueue] }
 
-    /// The queues without which no image is loaded.
-    var requiredQueues: [WorkQueue] { [intakeQueue, ioQueue, decodeQueue] }
-
     /// Remembers a failure if the app wants that: by default a permanent one.
     var recordFailure: @Sendable (_ error: ImageError, _ request: ImageRequest) -> Void {
         { [failures, loaders, clock, shouldRememberFailure] error, request in

@@ -173,7 +173,7 @@ extension Pipeline {
         guard !request.url.absoluteString.isEmpty else {
             return deliveryStage.deliver(.failure(.invalidURL(request.url, "The URL is empty")), to: task)
         }
-        if let error = dependencies.requiredQueues.shortage(for: request.url) { return task.finish(.failure(error)) }
+        if let error = context.requiredQueues.shortage(for: request.url) { return task.finish(.failure(error)) }
         intake.add(.read(task))
     }
 

@@ -9,6 +9,8 @@ final class StageContext: Sendable {
     let renditions: RenditionTier
     let maker: ImageMaker
     let writer: DiskWriter
+    /// The queues without which no image is loaded.
+    let requiredQueues: [WorkQueue]
     let intake: Mutex<GraphIntake.State>
     let disk = Mutex(DiskWatch.State())
     /// The tasks that wait for the disk to say whether it has a larger file.
@@ -24,6 +26,7 @@ final class StageContext: Sendable {
         renditions = RenditionTier(dependencies)
         maker = ImageMaker(dependencies)
         writer = DiskWriter(dependencies)
+        requiredQueues = [dependencies.intakeQueue, dependencies.ioQueue, dependencies.decodeQueue]
         intake = Mutex(GraphIntake.State(waiting: WaitingLoads(newestFirst: dependencies.admitsNewestFirst)))
     }
 }

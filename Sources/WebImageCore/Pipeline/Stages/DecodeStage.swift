@@ -60,7 +60,7 @@ struct DecodeStage: PipelineStage {
         scheduler.run(run) { [self] job, image in
             storeConfirmed(image, of: job, data)
             return outcome(image, of: job, data)
-        } decode: { [self] job, data, memory throws(ImageError) in
+        } decode: { [self] id, job, data, memory throws(ImageError) in
             try decodedImage(of: job, id: id, data, with: memory)
         } completion: { [self] job, result, _ in
             switch result {

@@ -24,7 +24,7 @@ struct MemoryStage: PipelineStage {
             deliveryStage.deliver(.failure(.invalidURL(request.url, "The URL is empty")), to: task)
             return
         }
-        if let error = context.dependencies.requiredQueues.shortage(for: request.url) {
+        if let error = context.requiredQueues.shortage(for: request.url) {
             return task.finish(.failure(error))
         }
         // The preview goes first, since it is smaller.
@@ -38,7 +38,7 @@ struct MemoryStage: PipelineStage {
         guard !preparation.interceptsMemoryHits(of: intercepted), request.readTiers.contains(.memory),
             let hit = memory.hit(for: request), memory.ends(request, hit)
         else {
-            if let error = context.dependencies.requiredQueues.shortage(for: request.url) {
+            if let error = context.requiredQueues.shortage(for: request.url) {
                 return task.finish(.failure(error))
             }
             return intake.add(.join(task))

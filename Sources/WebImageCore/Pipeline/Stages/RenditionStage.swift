@@ -92,7 +92,7 @@ struct RenditionStage: PipelineStage {
             response.durations.reading = found.readingDuration
             response.durations.decoding = .now - start
             return response
-        } decode: { job, _, _ throws(ImageError) in
+        } decode: { _, job, _, _ throws(ImageError) in
             throw .cancelled(job.request.url)
         } completion: { [self] _, result, _ in
             guard let response = try? result?.get() else {

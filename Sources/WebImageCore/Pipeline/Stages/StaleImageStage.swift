@@ -28,7 +28,7 @@ struct StaleImageStage: PipelineStage {
         if let entry = memoryCache.entry(for: job.request) { return end(id, entry.image) }
         scheduler.run(DecodeRun(id, making: .staleImage, of: job.rendition, or: data)) { _, image in
             image
-        } decode: { [self] job, data, memory throws(ImageError) in
+        } decode: { [self] id, job, data, memory throws(ImageError) in
             // Another decode may have ended what was to be shown meanwhile.
             guard case .stale(.decoding) = job.preview else { throw .cancelled(job.request.url) }
             let image = try maker.decode(data, for: job, (memory.reservation, memory.cost.pixelCount)) {
