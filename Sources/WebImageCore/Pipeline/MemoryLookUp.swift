@@ -81,3 +81,13 @@ final class MemoryLookUp: Sendable {
         return time <= clock.now.timeIntervalSince1970
     }
 }
+
+extension MemoryCaching {
+    /// The entry for a query, unless its response depends on header fields that a request does not have.
+    func entry(for query: MemoryQuery, answering request: ImageRequest) -> MemoryEntry? {
+        entry(for: query).flatMap { $0.terms?.varying?.matches(request) ?? true ? $0 : nil }
+    }
+
+    /// The entry that serves a request.
+    func entry(for request: ImageRequest) -> MemoryEntry? { entry(for: MemoryQuery(request), answering: request) }
+}

@@ -26,15 +26,5 @@ extension VaryingFields {
     }
 
     /// Whether the response answers another request as well.
-    fileprivate func matches(_ request: ImageRequest) -> Bool { VaryingFields(names: names, request) == self }
-}
-
-extension MemoryCaching {
-    /// The entry for a query, unless its response depends on header fields that a request does not have.
-    func entry(for query: MemoryQuery, answering request: ImageRequest) -> MemoryEntry? {
-        entry(for: query).flatMap { $0.terms?.varying?.matches(request) ?? true ? $0 : nil }
-    }
-
-    /// The entry that serves a request.
-    func entry(for request: ImageRequest) -> MemoryEntry? { entry(for: MemoryQuery(request), answering: request) }
+    func matches(_ request: ImageRequest) -> Bool { VaryingFields(names: names, request) == self }
 }
