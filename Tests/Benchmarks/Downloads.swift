@@ -72,14 +72,16 @@ struct Downloads: ParsableCommand {
     }
 }
 
-/// A list of URLs for curl.
+/// A list of URLs for curl, which keeps the bodies in memory as the library does.
 private struct CurlList {
     private let folder = TemporaryDirectory()
+    private let bodies = TemporaryDirectory(in: "/dev/shm/")
     private let arguments: [String]
 
     init(_ urls: [URL], _ authorityFile: String, _ window: Int) throws {
         let path = "\(folder.path)/list"
-        let lines = urls.map { "url = \"\($0.absoluteString)\"\noutput = /dev/null\n" }
+        let bodies = bodies.path
+        let lines = urls.map { "url = \"\($0.absoluteString)\"\noutput = \(bodies)/\($0.lastPathComponent)\n" }
         try lines.joined().write(toFile: path, atomically: true, encoding: .utf8)
         arguments = [
             "--silent", "--show-error", "--fail", "--parallel", "--parallel-max", "\(window)", "--cacert",

@@ -6,8 +6,8 @@ package final class TemporaryDirectory: Sendable {
     /// The path without a trailing slash; empty if the directory could not be created.
     package let path: String
 
-    package init() {
-        var template = Array("\(FileManager.default.temporaryDirectory.path())gwi-XXXXXX".utf8CString)
+    package init(in parent: String = FileManager.default.temporaryDirectory.path()) {
+        var template = Array("\(parent)gwi-XXXXXX".utf8CString)
         path = mkdtemp(&template).map { String(cString: $0) } ?? ""
     }
 
