@@ -88,3 +88,15 @@ final class AppImages: MemoryCaching {
     func removeAll() { entries.withLock { $0 = [:] } }
     func trim(toShare share: Double) { removeAll() }
 }
+
+final class AppData: DataCaching {
+    private let entries = Mutex<[String: CacheEntry]>([:])
+
+    func entry(for key: String) -> CacheEntry? { entries.withLock { $0[key] } }
+    func store(_ entry: CacheEntry) { entries.withLock { $0[entry.key] = entry } }
+    func remove(_ key: String) { entries.withLock { $0[key] = nil } }
+    func removeAll() { entries.withLock { $0 = [:] } }
+    var usage: CacheUsage {
+        entries.withLock { CacheUsage(count: $0.count, byteCount: $0.values.reduce(0) { $0 + $1.data.count }) }
+    }
+}
