@@ -2,28 +2,8 @@ internal import CWebImageGtk4
 internal import CWebImageGtkShims
 import WebImageLinux
 
-/// The GdkPaintable that GTK draws. It calls back into a PaintableContent, which it owns.
-@MainActor
-struct PaintableBridge {
-    /// The GdkPaintable. It outlives its content, because the content is released when the GObject is finalised.
-    let native: OpaquePointer = gwi_paintable_new(PaintableCallbacks.table)
-
-    /// Hands the content over to the GObject. Must be called once, before anything else uses the paintable.
-    func connect(to content: PaintableContent) {
-        gwi_paintable_set_context(native, Unmanaged.passRetained(content).toOpaque())
-    }
-
-    func invalidateContents() {
-        gdk_paintable_invalidate_contents(native)
-    }
-
-    func invalidateSize() {
-        gdk_paintable_invalidate_size(native)
-    }
-}
-
-/// The C functions of the GObject. GTK calls them on the main thread, except `release`.
-private enum PaintableCallbacks {
+/// The C functions of the GdkPaintable of a ``PaintableContent``. GTK calls them on the main thread, except `release`.
+enum PaintableCallbacks {
     /// Allocated once and never freed, like a class structure.
     @MainActor static let table: UnsafePointer<GwiPaintableFunctions> = {
         let table = UnsafeMutablePointer<GwiPaintableFunctions>.allocate(capacity: 1)

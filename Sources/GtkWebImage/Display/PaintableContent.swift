@@ -1,4 +1,5 @@
 internal import CWebImageGtk4
+internal import CWebImageGtkShims
 import WebImageCore
 import WebImageLinux
 
@@ -19,7 +20,8 @@ final class PaintableContent {
         var visible: DisplayedContent { playback.map { .image($0.player.currentFrame) } ?? content }
     }
 
-    private let bridge = PaintableBridge()
+    /// The GdkPaintable, which owns this object and calls it to draw.
+    let native: OpaquePointer = gwi_paintable_new(PaintableCallbacks.table)
     private var displayed = Displayed()
     private var transition: RunningTransition?
     private var indicator: RunningIndicator?
@@ -52,11 +54,8 @@ final class PaintableContent {
     }
 
     init() {
-        bridge.connect(to: self)
+        gwi_paintable_set_context(native, Unmanaged.passRetained(self).toOpaque())
     }
-
-    /// The GdkPaintable, which owns this object.
-    var native: OpaquePointer { bridge.native }
 
     /// The image on display; `nil` while a placeholder or nothing is.
     var image: WebImage? { displayed.isPlaceholder ? nil : displayed.content.image }
@@ -123,11 +122,10 @@ final class PaintableContent {
         displayed.observation?.disconnect()
         var next = content
         let content = content.content
-        if let image = content.image, image == displayed.content.image {
+        let isSame = content.image != nil && content.image == displayed.content.image
+        let goesOn = isContinued && content.image?.animation != nil && displayed.playback != nil
+        if isSame || goesOn {
             next.playback = displayed.playback
-        } else if isContinued, let image = content.image, image.animation != nil, let running = displayed.playback {
-            running.show(image)
-            next.playback = running
         } else {
             displayed.playback?.stop()
             next.playback = makePlayback(of: content.image)
@@ -137,12 +135,14 @@ final class PaintableContent {
         if !hasIntrinsicSize { onSizeLost?() }
         updateSize()
         updateTicker()
+        // The app hears of a frame and may set another image.
+        if goesOn, !isSame, let image = content.image { next.playback?.show(image) }
     }
 
     /// Follows the changes of a paintable of the app.
     private func observe(_ paintable: GObjectBox) -> SignalConnections {
         let connections = SignalConnections(paintable)
-        connections.connect("invalidate-contents") { [weak self] in self?.bridge.invalidateContents() }
+        connections.connect("invalidate-contents") { [weak self] in self?.redraw() }
         connections.connect("invalidate-size") { [weak self] in self?.updateSize() }
         return connections
     }
@@ -151,13 +151,13 @@ final class PaintableContent {
         let newSize = hasSize ? displayed.content.size : (0, 0)
         if newSize != size {
             size = newSize
-            bridge.invalidateSize()
+            gdk_paintable_invalidate_size(native)
         }
-        bridge.invalidateContents()
+        redraw()
     }
 
     /// Draws the content once more.
-    func redraw() { bridge.invalidateContents() }
+    func redraw() { gdk_paintable_invalidate_contents(native) }
 
     // Playback
 
@@ -167,7 +167,7 @@ final class PaintableContent {
         guard let image, image.animation != nil else { return nil }
         let playback = PaintablePlayback(image, playback, widget: { [weak self] in self?.drawingWidget }) {
             [weak self] in
-            self?.bridge.invalidateContents()
+            self?.redraw()
         }
         if !isOnScreen { playback?.sleep() }
         return playback
@@ -184,7 +184,7 @@ final class PaintableContent {
     /// loop, since it may set another image, which must come after the one that is being set now.
     func finishTransition() {
         guard let ended = transition.take() else { return }
-        bridge.invalidateContents()
+        redraw()
         for onEnd in ended.onEnd {
             MainLoopDispatcher.shared.dispatch { MainActor.assumeIsolated { onEnd() } }
         }
@@ -199,7 +199,7 @@ final class PaintableContent {
         let running = RunningIndicator(indicator)
         self.indicator = running
         running.start { [weak self] in
-            self?.bridge.invalidateContents()
+            self?.redraw()
             self?.updateTicker()
             self?.onIndicator?()
         }
@@ -210,13 +210,13 @@ final class PaintableContent {
     func setProgress(_ fraction: Double?) {
         guard let indicator else { return }
         indicator.fraction = fraction
-        if indicator.isVisible { bridge.invalidateContents() }
+        if indicator.isVisible { redraw() }
     }
 
     func endLoading() {
         guard let ended = indicator.take() else { return }
         ended.stop()
-        if ended.isVisible { bridge.invalidateContents() }
+        if ended.isVisible { redraw() }
         updateTicker()
     }
 
@@ -236,7 +236,7 @@ final class PaintableContent {
         if let transition, transition.advance(to: time) {
             finishTransition()
         } else {
-            bridge.invalidateContents()
+            redraw()
         }
     }
 

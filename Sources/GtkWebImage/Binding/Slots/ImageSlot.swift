@@ -246,7 +246,7 @@ final class ImageSlot {
         end(request.options.previousLoad)
         let failure = request.options.display == .manual ? nil : configuration.errorPlaceholder
         clear(failure ?? request.placeholder, request.manager)
-        accessibility.hasFailed = failure != nil
+        accessibility.hasFailed = failure != nil && current == nil
         let task = request.manager.makeParentTask(for: .empty, completion: completion)
         let error = ImageError.noURL(remedy: "Call clearImage() to clear a widget.")
         MainLoopDispatcher.shared.dispatch { task.complete(.failure(error)) }

@@ -11,8 +11,8 @@ final class PaintablePlayback {
     /// The widget that shows the frames, and nothing else does, while it exists.
     private let widget: () -> UnsafeMutablePointer<GtkWidget>?
     private let onFrame: () -> Void
-    /// The time of the last drawing, in seconds.
-    private var lastDraw = MainLoopClock.shared.now
+    /// Since when a frame waits to be drawn, in seconds; `nil` when the one on display is drawn.
+    private var undrawnSince: Double?
     private var isAsleep = false
     /// Wakes a playback whose widget is out of view.
     private var watcher: ViewWatcher?
@@ -79,7 +79,7 @@ final class PaintablePlayback {
         guard isAsleep else { return }
         watcher = nil
         isAsleep = false
-        lastDraw = MainLoopClock.shared.now
+        undrawnSince = nil
         if viewer.isOutOfView {
             viewer.isOutOfView = false
             // A player that others see has gone on.
@@ -91,15 +91,17 @@ final class PaintablePlayback {
     /// Notes that a frame was drawn, and wakes a sleeping playback. It runs inside of GTK's snapshot, where nothing may
     /// change, so the playback wakes in a later turn of the main loop.
     func didDraw(isOnScreen: Bool) {
-        lastDraw = MainLoopClock.shared.now
+        undrawnSince = nil
         guard isAsleep, watcher == nil, isOnScreen else { return }
         MainLoopDispatcher.shared.dispatch { [weak self] in MainActor.assumeIsolated { self?.wake() } }
     }
 
     private func sleepUnlessSeen() {
         sleepUnlessInView()
+        let since = undrawnSince ?? MainLoopClock.shared.now
+        undrawnSince = since
         // Hidden windows draw nothing, nor does a paintable that nothing shows.
-        if !isAsleep, MainLoopClock.shared.now - lastDraw > 1 { sleep() }
+        if !isAsleep, MainLoopClock.shared.now - since > 1 { sleep() }
     }
 
     /// Sleeps while a mapped widget is out of view, because GTK draws the changes of such a widget as well. One that is not

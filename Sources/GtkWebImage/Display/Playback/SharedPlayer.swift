@@ -66,6 +66,8 @@ final class SharedPlayer {
             Self.synchronized[key] = WeakPlayer(player: self)
         }
         player.show(image)
+        // It plays again where it had reached the end of what had arrived.
+        systemSettingsChanged()
         return nil
     }
 
@@ -110,6 +112,8 @@ final class SharedPlayer {
     }
 
     private func frameChanged() {
+        // A paintable that was released has not been removed.
+        if viewers.contains(where: { $0.viewer == nil }) { updateVisibility() }
         for viewer in viewers where viewer.viewer?.isOutOfView == false { viewer.viewer?.onFrame?() }
     }
 }
