@@ -72,13 +72,13 @@ struct JobGraphTests {
         _ = graph.change { $0.beginAttempt(fetch, at: .now) }
         let request = LoaderRequest(url: fixture.url("a"))
         #expect(graph.change { $0.setOperation(operation, of: fetch, attempt: 1, request: request) }.names == [])
-        #expect(graph.change { $0.cancel(tasks[0]) }.names == [])
-        #expect(graph.change { $0.cancel(tasks[1]) }.names == ["abandonLoad"])
+        #expect(graph.change { $0.cancel(ObjectIdentifier(tasks[0])) }.names == [])
+        #expect(graph.change { $0.cancel(ObjectIdentifier(tasks[1])) }.names == ["abandonLoad"])
         // A task that joins in time keeps the load.
         let late = task("a")
         _ = graph.change { $0.join(late, queriesRenditions: false) }
         #expect(graph.change { $0.cancelAbandonedFetch(fetch) }.names == [])
-        #expect(graph.change { $0.cancel(late) }.names == ["abandonLoad"])
+        #expect(graph.change { $0.cancel(ObjectIdentifier(late)) }.names == ["abandonLoad"])
         #expect(graph.change { $0.cancelAbandonedFetch(fetch) }.names == ["cancelLoad"])
         #expect(graph.jobs.isEmpty && graph.fetches.isEmpty)
         // An operation that the loader returns too late is cancelled.
@@ -98,7 +98,7 @@ struct JobGraphTests {
         _ = graph.change { $0.setOperation(Operation(), of: fetch, attempt: 1, request: request) }
         #expect(graph.change { $0.join(high, queriesRenditions: false) }.names == ["prioritizeLoad"])
         #expect(graph.fetches[fetch]?.priority == .high)
-        #expect(graph.change { $0.cancel(high) }.names == ["prioritizeLoad"])
+        #expect(graph.change { $0.cancel(ObjectIdentifier(high)) }.names == ["prioritizeLoad"])
         #expect(graph.fetches[fetch]?.priority == .low)
     }
 
@@ -175,15 +175,31 @@ struct JobGraphTests {
             #expect(graph.change { $0.beginStaleImages(of: fetch) }.map(\.id) == [job])
             let ticket = WorkQueue(name: "test", threadCount: 1).submit {}
             _ = graph.change { $0.setDecodeTicket(ticket, of: job, making: .staleImage) }
-            #expect(graph.change { $0.takeCancellations() }.isEmpty)
+            #expect(graph.change { $0.takeEndings() }.isEmpty)
             graph.change { change(&$0, job, fetch) }
             #expect(graph.jobs[job]?.decodeTicket == nil)
-            return graph.change { $0.takeCancellations() }.names
+            return graph.change { $0.takeEndings() }.names
         }
         #expect(effects { graph, job, _ in _ = graph.useRendition(job) } == ["cancelDecode"])
         #expect(effects { graph, job, _ in _ = graph.endLookUp(job, rendition: entry) } == ["cancelDecode"])
         #expect(effects { graph, _, fetch in graph.validate(entry, in: fetch) } == ["cancelDecode"])
         #expect(effects { graph, _, fetch in _ = graph.failFetch(fetch) } == ["cancelDecode"])
+    }
+
+    @Test("A stale image is loaded again once it is shown or nobody wants it any more, and at once where nobody did")
+    func refreshing() {
+        for isCancelled in [true, false] {
+            let graph = TestGraph()
+            let task = task("a")
+            #expect(graph.change { $0.refresh(task.request, after: nil) }.names == ["refresh"])
+            _ = graph.change { $0.join(task, queriesRenditions: false) }
+            let job = only(graph.jobs).id
+            #expect(graph.change { $0.refresh(task.request, after: job) }.names == [])
+            graph.change { graph in
+                if isCancelled { _ = graph.cancel(ObjectIdentifier(task)) } else { _ = graph.finishJob(job) }
+            }
+            #expect(graph.change { $0.takeEndings() }.names == ["refresh"])
+        }
     }
 
     @Test("The ticket of a job is that of what it does last, whichever thread says so first")
@@ -202,7 +218,7 @@ struct JobGraphTests {
         _ = graph.change { $0.setDecodeTicket(tickets[2], of: job, making: .image, where: { $0 == tickets[1] }) }
         #expect(graph.jobs[job]?.decodeTicket == tickets[2])
         // A job that is gone has no priority.
-        _ = graph.change { $0.cancel(task) }
+        _ = graph.change { $0.cancel(ObjectIdentifier(task)) }
         #expect(graph.change { $0.setDecodeTicket(tickets[2], of: job, making: .image) } == nil)
     }
 

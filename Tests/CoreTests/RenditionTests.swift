@@ -158,6 +158,18 @@ struct ResultTests {
         #expect(fixture.loader.requests.count == 2)
     }
 
+    @Test("A rendition is as fresh as its original, which the server has confirmed")
+    func freshness() async throws {
+        answer()
+        try await load()
+        waitForResult()
+        fixture.clock.advance(by: .seconds(61))
+        answerNotModified()
+        #expect(try await load(request { $0.cacheAccess.reads.remove(.renditions) }).source == .revalidated)
+        #expect(try await load().source == .disk)
+        #expect(try await fixture.manager.response(for: request()).source == .memory)
+    }
+
     @Test("A stale rendition serves when the server is unreachable", arguments: [true, false])
     func staleIfError(hasOriginal: Bool) async throws {
         answer()

@@ -84,6 +84,68 @@ struct SlowDecodingTests {
         #expect(fixture.outcomes.all.allSatisfy { $0 == .image(size, .loader) })
     }
 
+    @Test("An image that has turned out to be slow leaves the queue when nobody wants it")
+    func cancelledHogs() {
+        let (coder, gate) = (HogCoder(), Gate())
+        let slow = WorkQueue(name: "test-slow", threadCount: 1)
+        let fixture = ManagerFixture { dependencies in
+            dependencies.coders = CoderRegistry([coder])
+            dependencies.slowQueue = slow
+        }
+        gate.close()
+        defer { gate.open() }
+        slow.submit { gate.wait() }
+        let names = ["hog1", "hog2", "hog3", "hog4"]
+        for name in names {
+            fixture.loader.answer(fixture.url(name), with: TestImage.solid(0, size: PixelSize(width: 4, height: 3)))
+        }
+        let tasks = names.map { fixture.load($0) }
+        coder.starts.wait { $0.count == 2 }
+        #expect(
+            EventLog<Int>.poll {
+                fixture.clock.advance(by: .seconds(3))
+                return slow.load.waiting > 0
+            }
+        )
+        for task in tasks { task.cancel() }
+        #expect(EventLog<Int>.poll { slow.load.waiting == 0 })
+    }
+
+    @Test("The memory of a decoder that was left behind is not given to others")
+    func leftBehind() {
+        /// Gives up while what it has called goes on.
+        final class Coder: ExtendedDecoding {
+            let memory = Mutex<MemoryBudget.Reservation?>(nil)
+
+            func canDecode(_ format: ImageFormat) -> Bool { true }
+
+            func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+                throw options.badData("It has no memory")
+            }
+
+            func decode(
+                _ data: Data,
+                options: DecodeOptions,
+                holding reservation: MemoryBudget.Reservation?,
+                isCancelled: () -> Bool
+            ) throws(ImageError) -> WebImage {
+                memory.withLock { $0 = reservation }
+                throw options.badData("It takes too long")
+            }
+        }
+        let (coder, budget) = (Coder(), MemoryBudget(limit: 1 << 20))
+        let fixture = ManagerFixture { dependencies in
+            dependencies.coders = CoderRegistry([coder])
+            dependencies.budget = budget
+        }
+        fixture.loader.answer(fixture.url("a"), with: TestImage.solid(0, size: PixelSize(width: 4, height: 3)))
+        fixture.load("a")
+        fixture.outcomes.wait { $0.count == 1 }
+        #expect(budget.used.decoding > 0)
+        coder.memory.withLock { $0 = nil }
+        #expect(EventLog<Int>.poll { budget.used.decoding == 0 })
+    }
+
     @Test("A slow image that needs more than half of the memory takes all that it needs")
     func large() {
         /// Decodes at once, and says that it is slow.
@@ -122,20 +184,23 @@ struct SlowDecodingTests {
         // Given more slow images than there are threads, or than there is memory for, none of which gets done
         let coder = SlowCoder()
         coder.gate.close()
+        let slow = WorkQueue(name: "test-slow", threadCount: isShortOfMemory ? 8 : 1)
         let budget = isShortOfMemory ? MemoryBudget(limit: 160 << 20) : MemoryBudget(limit: 1 << 30)
         let fixture = ManagerFixture { dependencies in
             dependencies.coders = CoderRegistry([coder])
-            dependencies.slowQueue = WorkQueue(name: "test-slow", threadCount: isShortOfMemory ? 8 : 1)
+            dependencies.slowQueue = slow
             dependencies.formats.network.insert(.svg)
             dependencies.budget = budget
         }
+        let file = Data("<svg width='1' height='1'/>".utf8) + Data(repeating: 0x20, count: 8 << 20)
         for number in 0..<6 {
-            fixture.loader.answer(fixture.url("\(number).svg"), with: Data("<svg width='1' height='1'/>".utf8))
+            fixture.loader.answer(fixture.url("\(number).svg"), with: file)
             var request = ImageRequest(url: fixture.url("\(number).svg"))
             if isProgressive { request.loading = .progressive }
             fixture.load(request) { fixture.outcomes.add(ManagerFixture.Outcome($0)) }
         }
-        if isShortOfMemory { #expect(EventLog<Int>.poll { budget.waitingCount == 5 }) }
+        #expect(EventLog<Int>.poll { isShortOfMemory ? budget.waitingCount == 5 : slow.load.waiting == 5 })
+        #expect(budget.hasRoomForBody)
         // When another image is loaded
         let size = PixelSize(width: 4, height: 3)
         fixture.loader.answer(fixture.url("a.png"), with: TestImage.solid(0xFF0000, size: size))

@@ -65,13 +65,17 @@ extension ResponseMetadata.Validators? {
     func areSame(as other: Self) -> Bool {
         self?.etag == other?.etag && self?.lastModified == other?.lastModified
     }
+
+    /// Whether a 304 with this ETag is about another version than the one that was asked about (RFC 9111, section 4.3.4), weak or not.
+    func contradict(_ etag: String?) -> Bool {
+        guard let asked = self?.etag, let etag else { return false }
+        return asked.trimmingPrefix("W/") != etag.trimmingPrefix("W/")
+    }
 }
 
 extension ResponseMetadata {
-    /// Returns this metadata updated by a 304 response, whose fields replace the stored ones (RFC 9111, 3.2), unless it is about another
-    /// version (section 4.3.4).
+    /// Returns this metadata updated by a 304 response, whose fields replace the stored ones (RFC 9111, section 3.2).
     package func renewed(by newer: ResponseMetadata) -> ResponseMetadata {
-        if let etag, let other = newer.etag, !other.hasPrefix("W/"), !etag.hasSuffix(other) { return self }
         var result = self
         result.etag = newer.etag ?? etag
         result.lastModified = newer.lastModified ?? lastModified

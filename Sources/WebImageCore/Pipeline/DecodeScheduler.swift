@@ -100,16 +100,7 @@ struct DecodeRun: Sendable {
     /// Whether a rendition is made of the image.
     var makesRendition = false
     /// How many pixels the decoder has found, more than there was memory for.
-    fileprivate var pixelCount: Int?
-
-    init(
-        _ id: JobGraph.Job.ID,
-        making product: JobGraph.Job.Product,
-        of rendition: CacheEntry?,
-        or original: FetchedData?
-    ) {
-        (self.id, self.product, self.rendition, self.original) = (id, product, rendition, original)
-    }
+    var pixelCount: Int?
 }
 
 /// The memory of a decode, and what it is for.
@@ -119,15 +110,14 @@ extension DecodeScheduler {
     /// Decodes within this call, or once there is memory. It begins again with more when there are more pixels than the header says.
     /// - Parameters:
     ///   - reservation: The memory, when the decode has waited for it.
-    ///   - show: Takes the image of the rendition.
+    ///   - show: Takes the image of the rendition, and the time for decoding it.
     ///   - decode: Decodes the original.
     ///   - completion: Called with the memory of the image, and with `nil` when there is nothing to decode. Not called when the job is gone.
     func run<Value: Sendable>(
         _ run: DecodeRun,
         holding reservation: MemoryBudget.Reservation? = nil,
-        show: @escaping @Sendable (JobGraph.Job, WebImage) -> Value,
-        decode:
-            @escaping @Sendable (JobGraph.Job.ID, JobGraph.Job, FetchedData, DecodeMemory) throws(ImageError) -> Value,
+        show: @escaping @Sendable (JobGraph.Job, WebImage, Duration) -> Value,
+        decode: @escaping @Sendable (JobGraph.Job, FetchedData, DecodeMemory) throws(ImageError) -> Value,
         completion: @escaping @Sendable (JobGraph.Job, Result<Value, ImageError>?, MemoryBudget.Reservation?) -> Void
     ) {
         guard let job = graph.job(run.id) else { return }
@@ -144,8 +134,9 @@ extension DecodeScheduler {
             if canReserve(rendition.pixelByteCount) {
                 guard let memory = reserve(rendition.pixelByteCount, isSlow: false) else { return }
                 defer { withExtendedLifetime(memory) {} }
+                let start = ContinuousClock.now
                 if let image = renditions.image(of: rendition, options: maker.decodeOptions(job.request)) {
-                    return completion(job, .success(show(job, image)), memory)
+                    return completion(job, .success(show(job, image, .now - start)), memory)
                 }
                 // The callers still have the reservation, so that releasing it is not enough.
                 memory.shrink(to: 0)
@@ -164,16 +155,19 @@ extension DecodeScheduler {
             defer { withExtendedLifetime(memory) {} }
             let value: Value
             do throws(ImageError) {
-                value = try decode(run.id, job, data, (memory, cost))
+                value = try decode(job, data, (memory, cost))
             } catch {
-                // The memory is given back before more is taken, so that no decode waits for another one.
-                memory.shrink(to: 0)
+                // The memory is given back before more is taken, so that no decode waits for another one. A loader that was left behind
+                // keeps what it has.
+                if error.pixelCount(after: run.pixelCount) != nil { memory.shrink(to: 0) }
                 throw error
             }
             completion(job, .success(value), memory)
         } catch {
             next.pixelCount = error.pixelCount(after: run.pixelCount)
             guard next.pixelCount != nil else { return completion(job, .failure(error), nil) }
+            // An incremental decoder that has failed gets no bytes a second time.
+            graph.withLock { $0.abandonPartialImages(of: run.id) }
             self.run(next, show: show, decode: decode, completion: completion)
         }
     }

@@ -28,8 +28,8 @@ struct FetchedData: Sendable {
     var entry: CacheEntry?
     /// Counts the bytes until the last job has decoded them.
     var reservation: MemoryBudget.Reservation?
-    /// Loads the original again for its next use, once the job that has this is done.
-    var refresh: ImageRequest?
+    /// Whether the original is loaded again for its next use.
+    var isStale = false
 
     init(loaded: LoaderResult, origin: ImageResponse.Source, storeOriginal: OriginalStore?) {
         self.loaded = loaded

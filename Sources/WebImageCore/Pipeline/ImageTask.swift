@@ -210,6 +210,16 @@ extension ImageTask {
         state.release { state in exchange(&state.children, with: state.children.filter { $0 !== child }) }
     }
 
+    /// Handlers of a child that reports to this task. Partial images are decoded only when there is a handler for them.
+    func forwarding(_ completion: @escaping @Sendable (ImageResult) -> Void) -> Handlers {
+        let partial: @Sendable (WebImage) -> Void = { self.report(partial: $0) }
+        return .nonisolated(
+            progress: { self.report(received: $0, expected: $1) },
+            partial: showsPartialImages ? partial : nil,
+            completion: completion
+        )
+    }
+
     /// Starts the load of another request as a child, which reports on the threads of the pipeline.
     /// - Returns: `false` when this task has finished or was cancelled.
     func startChild(_ request: ImageRequest, _ handlers: Handlers) -> Bool {

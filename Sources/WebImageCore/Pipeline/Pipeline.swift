@@ -52,12 +52,11 @@ import Synchronization
 /// turns out to be damaged, a refresh in the background, the bytes of an original that the server has confirmed) is a change of the graph, whose effects ``apply(_:)`` carries
 /// out. A cancelled task leaves the graph in whatever stage it is; each stage notices that its job or fetch is gone.
 package final class Pipeline: PipelineStage {
-    package let dependencies: Dependencies
+    package var dependencies: Dependencies { context.dependencies }
     let context: StageContext
     private let coderObservation: ObservationToken
 
     init(_ dependencies: Dependencies) {
-        self.dependencies = dependencies
         context = StageContext(dependencies)
         coderObservation = dependencies.coders.observeAdditions { [weak failures = dependencies.failures] in
             failures?.forgetUndecodable()
@@ -94,9 +93,6 @@ package final class Pipeline: PipelineStage {
             }
         }
     }
-
-    /// Takes note that the graph has fewer jobs.
-    func jobsEnded() { intake.jobsEnded() }
 
     private func storesOriginal(of fetch: JobGraph.Fetch.ID) -> Bool {
         guard dependencies.dataCache != nil, let request = graph.request(of: fetch) else { return false }
@@ -145,12 +141,12 @@ extension Pipeline {
     /// Takes a cancelled task out of whatever stage it is in.
     func cancel(_ task: ImageTask) {
         if task.interceptedRequest != nil { interceptorStage.cancel(task) }
-        intake.add(.cancel(task))
+        intake.add(.cancel(.image(task)))
     }
 
     /// Moves the work for a task whose priority has changed.
     func updatePriority(of task: ImageTask) {
-        intake.add(.updatePriority(task))
+        intake.add(.updatePriority(.image(task)))
     }
 
     /// Reports to the observers that a task waits for its dispatcher.
@@ -174,15 +170,15 @@ extension Pipeline {
             return deliveryStage.deliver(.failure(.invalidURL(request.url, "The URL is empty")), to: task)
         }
         if let error = context.requiredQueues.shortage(for: request.url) { return task.finish(.failure(error)) }
-        intake.add(.read(task))
+        intake.add(.enter(.data(task)))
     }
 
     func cancel(_ task: DataTask) {
-        intake.add(.cancelRead(task))
+        intake.add(.cancel(.data(task)))
     }
 
     func updatePriority(of task: DataTask) {
-        intake.add(.updateReadPriority(task))
+        intake.add(.updatePriority(.data(task)))
     }
 
     func taskDidFinish(_ task: DataTask, with result: Result<DataResponse, ImageError>) {
@@ -225,7 +221,7 @@ extension Pipeline {
     var runningTasks: [ImageTask] {
         // A task that joins in between is in both.
         let tasks =
-            variantStage.tasks + intake.pendingTasks.images + interceptorStage.tasks
+            variantStage.tasks + intake.pendingTasks.compactMap(\.image) + interceptorStage.tasks
             + graph.withLock { $0.jobs.values.flatMap(\.tasks) }
         var seen: Set<ObjectIdentifier> = []
         return tasks.map(\.root).filter { !$0.isFinished && seen.insert(ObjectIdentifier($0)).inserted }
@@ -233,7 +229,7 @@ extension Pipeline {
 
     /// The tasks of callers that want bytes, and have started and not finished.
     var runningDataTasks: [DataTask] {
-        let tasks = intake.pendingTasks.data + graph.withLock { $0.fetches.values.flatMap(\.readers) }
+        let tasks = intake.pendingTasks.compactMap(\.data) + graph.withLock { $0.fetches.values.flatMap(\.readers) }
         var seen: Set<ObjectIdentifier> = []
         return tasks.filter { !$0.isFinished && seen.insert(ObjectIdentifier($0)).inserted }
     }

@@ -182,7 +182,7 @@ package final class MemoryBudget: Sendable {
     // Memory that is there already.
 
     /// Begins to count a body while it arrives.
-    package func arrivingBody() -> Reservation { hold(0, for: .arrivingBody) }
+    package func arrivingBody(_ byteCount: Int = 0) -> Reservation { hold(byteCount, for: .arrivingBody) }
 
     /// Counts a body until its image is decoded.
     /// - Parameter isInFile: Whether the bytes are in a file that is mapped, which takes no memory.

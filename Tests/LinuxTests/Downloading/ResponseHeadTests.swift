@@ -42,6 +42,28 @@ struct ResponseHeadTests {
         #expect(confirmed.head?.headers["etag"] == "\"1\"" && confirmed.head?.url == server.url("/b"))
     }
 
+    @Test(
+        "A 304 about another version brings the image again, with a request for all of it; a weak ETag is no other version",
+        arguments: [("\"1\"", "\"1-gzip\"", false), ("\"1\"", "W/\"2\"", false), ("W/\"1\"", "\"1\"", true)]
+    )
+    func otherVersion(etag: String, confirmed: String, isSame: Bool) async throws {
+        let server = try LocalImageServer { request in
+            let isAsking = request.headers["if-none-match"] != nil
+            var response = isAsking ? ServerResponse(status: 304) : .ok(Self.image, contentType: "image/png")
+            response.headers += [("ETag", isAsking ? confirmed : etag), ("Cache-Control", "no-cache")]
+            return response
+        }
+        let directory = TemporaryDirectory()
+        let manager = manager(directory)
+        for source in [.loader, isSame ? .revalidated : .loader] as [ImageResponse.Source] {
+            var request = ImageRequest(url: server.url("/a"))
+            request.cacheAccess.awaitsWrites = true
+            #expect(try await manager.response(for: request).source == source)
+            manager.cache.removeAllFromMemory()
+        }
+        #expect(server.requests.map { $0.headers["if-none-match"] } == [nil, etag] + (isSame ? [] : [nil]))
+    }
+
     @Test("Repeated fields of a response are joined")
     func repeated() throws {
         let offers = ["h2=\":443\"; ma=60", "h3=\":443\"; ma=60"]

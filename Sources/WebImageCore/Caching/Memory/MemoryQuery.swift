@@ -48,7 +48,11 @@ public struct MemoryQuery: Sendable {
         let natural = image.naturalSizeBeforeTransform
         let target = size.target(for: natural)
         // A drawing at its own size would fill a larger box.
-        if image.isVector, size.hasBox, target == natural, image.decodeOptions?.size.hasBox == false { return false }
+        if image.isVector, let box = size.box, box.width > natural.width || box.height > natural.height,
+            let options = image.decodeOptions, options.size.box == nil
+        {
+            return false
+        }
         let decoded = image.decodedSize
         if acceptsLarger, origin == .app {
             return decoded.width >= target.width - 1 && decoded.height >= target.height - 1
@@ -60,10 +64,10 @@ public struct MemoryQuery: Sendable {
 }
 
 extension DecodeSize {
-    fileprivate var hasBox: Bool {
+    fileprivate var box: PixelSize? {
         switch self {
-        case .original, .within: false
-        case .contain, .cover, .stretch: true
+        case .original, .within: nil
+        case .contain(let box), .cover(let box), .stretch(let box): box
         }
     }
 }

@@ -13,24 +13,12 @@ import Synchronization
 /// at once.
 struct GraphIntake: PipelineStage {
     enum Change: Sendable {
-        /// The image of a task is not in memory, so the task joins the job of its image.
-        case join(ImageTask)
-        case cancel(ImageTask)
-        case updatePriority(ImageTask)
-        /// A task wants bytes, and no image.
-        case read(DataTask)
-        case cancelRead(DataTask)
-        case updateReadPriority(DataTask)
+        /// The image of a task is not in memory, or a task wants bytes.
+        case enter(AnyTask)
+        case cancel(AnyTask)
+        case updatePriority(AnyTask)
         /// Tasks no longer wait, after the changes that were made while they did.
         case resume
-
-        /// The change by which a load enters that has waited.
-        init(_ load: WaitingLoads.Load) {
-            switch load.task {
-            case .image(let task): self = .join(task)
-            case .data(let task): self = .read(task)
-            }
-        }
     }
 
     struct State {
@@ -77,23 +65,9 @@ struct GraphIntake: PipelineStage {
     var waitingCount: Int { context.intake.withLock { $0.waiting.count } }
 
     /// The tasks that are on their way into the graph, or wait outside. One that joins right now may be in the graph, too.
-    var pendingTasks: (images: [ImageTask], data: [DataTask]) {
+    var pendingTasks: [AnyTask] {
         let (waiting, changes) = context.intake.withLock { ($0.waiting.all, $0.running + $0.changes) }
-        var tasks: (images: [ImageTask], data: [DataTask]) = ([], [])
-        for load in waiting {
-            switch load.task {
-            case .image(let task): tasks.images.append(task)
-            case .data(let task): tasks.data.append(task)
-            }
-        }
-        for change in changes {
-            switch change {
-            case .join(let task): tasks.images.append(task)
-            case .read(let task): tasks.data.append(task)
-            case .cancel, .updatePriority, .cancelRead, .updateReadPriority, .resume: break
-            }
-        }
-        return tasks
+        return waiting.map(\.task) + changes.compactMap { if case .enter(let task) = $0 { task } else { nil } }
     }
 
     /// Whether all tasks wait that are outside of the graph. Those within go on.
@@ -195,7 +169,10 @@ struct GraphIntake: PipelineStage {
             let hasRoom = graph.withLock { $0.jobCount(from: priority) < Self.enough }
             guard hasRoom || excess > 0 else { break }
             // The changes that have come meanwhile go first.
-            guard count < Self.admittedAtOnce else { return jobsEnded() }
+            guard count < Self.admittedAtOnce else {
+                context.intake.withLock { $0.isDue = true }
+                break
+            }
             let loads = takeWaiting(hasRoom: hasRoom)
             guard !loads.isEmpty else { break }
             for load in loads { enter(load) }
@@ -211,46 +188,43 @@ struct GraphIntake: PipelineStage {
         context.intake.withLock { state in
             guard state.admits else { return [] }
             let loads = state.waiting.next()
-            state.running = loads.map(Change.init)
+            state.running = loads.map { .enter($0.task) }
             if hasRoom { state.hasEntered = true }
             return loads
         }
     }
 
     private func enter(_ load: WaitingLoads.Load) {
+        // A task that was cancelled on its way does not enter. One that is cancelled from here on leaves with a later change.
+        guard !load.task.isCancelled else { return }
         switch load.task {
         case .image(let task): join(task, age: load.age)
-        case .data(let task): if !task.isCancelled { graph.update { $0.read(task, age: load.age) } }
+        case .data(let task): graph.update { $0.read(task, age: load.age) }
         }
     }
 
     private func make(_ change: Change) {
         switch change {
-        case .join(let task): if !task.isCancelled { take(.init(.image(task))) { mayEnter(task) } }
-        // A load of bytes decodes nothing, and is seldom one of hundreds.
-        case .read(let task): if !task.isCancelled { take(.init(.data(task))) { true } }
-        case .cancel(let task): if !giveUp(task) { graph.update { $0.cancel(task) } }
-        case .cancelRead(let task): if !giveUp(task) { graph.update { $0.cancel(task) } }
+        case .enter(let task): if !task.isCancelled { take(WaitingLoads.Load(task)) }
+        case .cancel(let task):
+            let waited = context.intake.release { $0.waiting.remove(task) }
+            if !waited { graph.update { $0.cancel(task.id) } }
         case .updatePriority(let task):
-            if !context.intake.withLock({ $0.waiting.updatePriority(of: task, to: task.priority) }) {
-                graph.update { $0.updatePriority(of: task) }
-            }
-        case .updateReadPriority(let task):
-            if !context.intake.withLock({ $0.waiting.updatePriority(of: task, to: task.priority) }) {
-                graph.update { $0.updatePriority(of: task) }
+            if !context.intake.withLock({ $0.waiting.updatePriority(of: task) }) {
+                graph.update { $0.updatePriority(of: task.id) }
             }
         case .resume: context.intake.withLock { $0.isHolding = $0.isSuspended }
         }
     }
 
     /// Takes a load in, with those that wait for the same source, or lets it wait.
-    private func take(_ load: WaitingLoads.Load, _ mayEnter: () -> Bool) {
-        guard !context.intake.withLock({ $0.isHolding }), mayEnter() else {
+    private func take(_ load: WaitingLoads.Load) {
+        guard !context.intake.withLock({ $0.isHolding }), mayEnter(load.task) else {
             return context.intake.withLock { $0.waiting.add(load) }
         }
         let others = context.intake.withLock { state in
             let others = state.waiting.removeAll(withSourceOf: load)
-            if !others.isEmpty { state.running += others.map(Change.init) }
+            if !others.isEmpty { state.running += others.map { .enter($0.task) } }
             return others
         }
         enter(load)
@@ -258,7 +232,9 @@ struct GraphIntake: PipelineStage {
     }
 
     /// Whether there is room for a task, and none goes before it, or it costs nothing.
-    private func mayEnter(_ task: ImageTask) -> Bool {
+    private func mayEnter(_ task: AnyTask) -> Bool {
+        // A load of bytes decodes nothing, and is seldom one of hundreds.
+        guard case .image(let task) = task else { return true }
         let priority = task.priority
         let isNext = context.intake.withLock { $0.waiting.highestPriority().map { $0 < priority } ?? true }
         return graph.withLock { graph in
@@ -266,14 +242,7 @@ struct GraphIntake: PipelineStage {
         }
     }
 
-    /// - Returns: Whether the task was waiting.
-    private func giveUp(_ task: some AnyObject & Sendable) -> Bool {
-        context.intake.release { $0.waiting.remove(task) }
-    }
-
     private func join(_ task: ImageTask, age: UInt64) {
-        // A task that was cancelled on its way does not join. One that is cancelled from here on leaves with a later change.
-        guard !task.isCancelled else { return }
         if let intercepted = task.interceptedRequest { return interceptorStage.run(task, intercepted) }
         let request = task.request
         if let hit = imageStoredMeanwhile(request) {

@@ -9,18 +9,6 @@ extension JobGraph {
         return startFetch(id) + updatePriority(of: id)
     }
 
-    /// Removes a task, and with the last one its fetch.
-    mutating func cancel(_ task: DataTask) -> [Effect] {
-        guard let id = fetchesByReader.removeValue(forKey: ObjectIdentifier(task)) else { return [] }
-        updateFetch(id) { $0.readers.removeAll { $0 === task } }
-        return leaveFetch(id)
-    }
-
-    /// Updates a fetch to the highest priority of those who wait for it.
-    mutating func updatePriority(of task: DataTask) -> [Effect] {
-        fetchesByReader[ObjectIdentifier(task)].map { updatePriority(of: $0) } ?? []
-    }
-
     func readers(of id: Fetch.ID) -> [DataTask] { fetches[id]?.readers ?? [] }
 
     /// Lets the tasks of a fetch go, because they have their bytes or their error.

@@ -34,9 +34,9 @@ extension JobGraph {
 
     /// Ends a look-up that found the image: the job does not need its fetch.
     /// - Returns: The priority of the job; `nil` when bytes arrived first.
-    mutating func useRendition(_ id: Job.ID) -> (priority: ImagePriority, effects: [Effect])? {
+    mutating func useRendition(_ id: Job.ID, isStale: Bool = false) -> (priority: ImagePriority, effects: [Effect])? {
         guard let job = jobs[id], case .lookingUp(let fetch, _) = job.phase else { return nil }
-        updateJob(id) { $0.phase = .decoding(nil) }
+        updateJob(id) { ($0.phase, $0.isStale) = (.decoding(nil), isStale) }
         endPreview(of: id)
         updateFetch(fetch) { $0.jobs.removeAll { $0 == id } }
         return (job.priority, leaveFetch(fetch))
@@ -47,8 +47,13 @@ extension JobGraph {
         guard let job = jobs[id], case .decoding = job.phase, let task = job.tasks.first else { return [] }
         let fetch = fetch(job.key.fetch, for: task.request, age: Serial.nextAge(), priority: task.priority)
         updateFetch(fetch) { $0.jobs.append(id) }
-        updateJob(id) { $0.phase = .waiting(fetch) }
+        updateJob(id) { ($0.phase, $0.isStale) = (.waiting(fetch), false) }
         return startFetch(fetch) + updatePriority(of: fetch)
+    }
+
+    /// Has an image loaded again for its next use, once a job has ended that shows it, if there is one.
+    mutating func refresh(_ request: ImageRequest, after id: Job.ID?) -> [Effect] {
+        id.flatMap { updateJob($0) { $0.isStale = true } } == nil ? [.refresh(request)] : []
     }
 
     /// Fetches bytes once more that turned out to be incomplete, as after an attempt that failed.
@@ -163,19 +168,23 @@ extension JobGraph {
 // Stage 4: fetches at their loader.
 extension JobGraph {
     /// Counts an attempt at the loader. From the second one on there are no partial images.
-    /// - Returns: The fetch as it is now, and the validators of a cached copy, with which the request is conditional.
+    /// - Returns: The fetch as it is now, and the validators of a cached copy for a conditional request.
     mutating func beginAttempt(
         _ id: Fetch.ID,
-        at now: Date
+        at now: Date,
+        isConditional: Bool = true
     ) -> (fetch: Fetch, validators: ResponseMetadata.Validators?)? {
-        guard fetches[id] != nil else { return nil }
+        guard let old = fetches[id] else { return nil }
+        // The operation of the attempt that asked about another version is an object of the loader.
+        if !isConditional { releaseLater(old) }
         updateFetch(id) { fetch in
             fetch.attemptCount += 1
             fetch.attemptStart = now
             fetch.phase = .loading(Fetch.Attempt())
             if fetch.attemptCount > 1 { fetch.wantsStreaming = false }
         }
-        let validators = fetches[id]?.storedOriginal?.response.validators ?? validateRenditions(of: id)
+        let validators =
+            isConditional ? fetches[id]?.storedOriginal?.response.validators ?? validateRenditions(of: id) : nil
         guard let fetch = fetches[id] else { return nil }
         if fetch.attemptCount > 1 {
             for job in fetch.jobs { abandonPartialImages(of: job) }
@@ -299,9 +308,11 @@ extension JobGraph {
         guard let fetch = removeFetch(id) else { return [] }
         // The rendition cache may have what these jobs want; if not, they fetch the bytes anew.
         let lookingUp = fetch.jobs.filter { jobs[$0]?.isLookingUp == true }
-        if let task = lookingUp.first.flatMap({ jobs[$0]?.tasks.first }) {
+        if let task = lookingUp.first.flatMap({ jobs[$0]?.tasks.first }),
+            let priority = lookingUp.compactMap({ jobs[$0]?.priority }).max()
+        {
             let next = Fetch.ID(number: Serial.nextAge())
-            insertFetch(next, fetch.key, for: task.request, priority: task.priority)
+            insertFetch(next, fetch.key, for: task.request, priority: priority)
             updateFetch(next) { $0.jobs = lookingUp }
             for id in lookingUp {
                 updateJob(id) { job in

@@ -56,6 +56,8 @@ struct JobGraph: Sendable {
         var renditionMark: ImageVersions.Mark?
         /// Whether a rendition was found, and its file is asked whether it has changed.
         var isConfirming = false
+        /// Whether the image is stale, and loaded again for its next use once the job has ended.
+        var isStale = false
 
         /// The fetch that the job waits for.
         var fetch: Fetch.ID? {
@@ -228,64 +230,8 @@ struct JobGraph: Sendable {
     private var jobsByTask: [ObjectIdentifier: Job.ID] = [:]
     var fetchesByReader: [ObjectIdentifier: Fetch.ID] = [:]
     private var removals = Removals()
-    /// The decodes of previews that have ended.
-    private var cancellations: [Effect] = []
-}
-
-// Keys: what is shared.
-extension JobGraph.Job {
-    /// Everything that the image depends on. Tasks with equal keys get the same image.
-    struct Key: Hashable, Sendable {
-        let image: ImageKey
-        let size: DecodeSize
-        let fetch: JobGraph.Fetch.Key
-        let queriesRenditions: Bool
-        /// How partial images are made, if not in the usual way.
-        let progressiveOptions: ProgressiveOptions?
-
-        init(_ request: ImageRequest) {
-            let isUsual = request.loading == .complete || !request.hasRareAttributes
-            progressiveOptions = isUsual ? nil : request.progressiveOptions.ifUnusual
-            queriesRenditions = request.readTiers.contains(.renditions)
-            image = ImageKey(request)
-            size = request.resolvedDecodeSize
-            fetch = JobGraph.Fetch.Key(request)
-        }
-
-        /// The key of the image in the rendition cache.
-        var rendition: String {
-            image.renditionKey(size: size)
-        }
-    }
-}
-
-extension ProgressiveOptions {
-    /// The options, unless they are those that requests have by default.
-    fileprivate var ifUnusual: ProgressiveOptions? { self == ProgressiveOptions() ? nil : self }
-}
-
-extension JobGraph.Fetch {
-    /// Everything that the bytes depend on. Fetches with equal keys get the same bytes from the same places.
-    struct Key: Hashable, Sendable {
-        let url: String
-        let policy: CachePolicy
-        let queriesOriginals: Bool
-        let storesOriginals: Bool
-        let networkOptions: Box<NetworkOptions>?
-        /// The user name and password in the URL, which the keys of the caches do not contain.
-        let userInfo: String?
-        let loader: ObjectIdentifier?
-
-        init(_ request: ImageRequest) {
-            url = request.sourceKey
-            userInfo = request.url.userInfo
-            policy = request.cachePolicy.forSharing
-            queriesOriginals = request.readTiers.contains(.originals)
-            storesOriginals = request.cacheAccess.writes.contains(.originals)
-            networkOptions = request.boxedNetworkOptions
-            loader = request.loader.map { $0.identity }
-        }
-    }
+    /// The effects of previews and jobs that have ended.
+    private var endings: [Effect] = []
 }
 
 // Joining, cancelling and priorities.
@@ -339,9 +285,13 @@ extension JobGraph {
     }
 
     /// Removes a task, and with the last one its job and fetch.
-    mutating func cancel(_ task: ImageTask) -> [Effect] {
-        guard let id = jobsByTask.removeValue(forKey: ObjectIdentifier(task)) else { return [] }
-        jobs[id]?.tasks.removeAll { $0 === task }
+    mutating func cancel(_ task: ObjectIdentifier) -> [Effect] {
+        if let id = fetchesByReader.removeValue(forKey: task) {
+            updateFetch(id) { $0.readers.removeAll { ObjectIdentifier($0) == task } }
+            return leaveFetch(id)
+        }
+        guard let id = jobsByTask.removeValue(forKey: task) else { return [] }
+        jobs[id]?.tasks.removeAll { ObjectIdentifier($0) == task }
         guard jobs[id]?.tasks.isEmpty == true else { return updatePriority(of: id) }
         guard let job = removeJob(id) else { return [] }
         var effects: [Effect] = []
@@ -369,8 +319,8 @@ extension JobGraph {
     }
 
     /// Updates a job to the highest priority of its tasks, and its fetch to the highest of its jobs.
-    mutating func updatePriority(of task: ImageTask) -> [Effect] {
-        jobsByTask[ObjectIdentifier(task)].map { updatePriority(of: $0) } ?? []
+    mutating func updatePriority(of task: ObjectIdentifier) -> [Effect] {
+        jobsByTask[task].map { updatePriority(of: $0) } ?? fetchesByReader[task].map { updatePriority(of: $0) } ?? []
     }
 
     private mutating func updatePriority(of id: Job.ID) -> [Effect] {
@@ -437,10 +387,10 @@ extension JobGraph {
     }
 
     /// Ends what a job shows before its image, which is released once the lock is free. What waits to be decoded for it is
-    /// cancelled then, too: see ``takeCancellations()``.
+    /// cancelled then, too: see ``takeEndings()``.
     mutating func endPreview(of id: Job.ID) {
         guard let preview = jobs[id]?.preview else { return }
-        if case .stale(.decoding(let ticket?, _)) = preview { cancellations.append(.cancelDecode(ticket)) }
+        if case .stale(.decoding(let ticket?, _)) = preview { endings.append(.cancelDecode(ticket)) }
         removals.add(preview)
         jobs[id]?.preview = .none
     }
@@ -458,9 +408,9 @@ extension JobGraph {
     /// Hands out the decoders among what has been removed, before takeRemovals(); `nil` when there are none.
     mutating func takeDecoders() -> DecoderDisposal? { removals.takeDecoders() }
 
-    /// Hands out the effects of the previews that have ended since the last call.
-    mutating func takeCancellations() -> [Effect] {
-        cancellations.isEmpty ? [] : exchange(&cancellations, with: [])
+    /// Hands out the effects of the previews and jobs that have ended since the last call.
+    mutating func takeEndings() -> [Effect] {
+        endings.isEmpty ? [] : exchange(&endings, with: [])
     }
 
     /// Hands out what has been removed since the last call.
@@ -473,6 +423,7 @@ extension JobGraph {
         jobsByKey[job.key] = nil
         jobCounts[job.priority.rank] -= 1
         if let fetch = job.fetch { fetches[fetch]?.jobs.removeAll { $0 == id } }
+        if job.isStale { endings.append(.refresh(job.request)) }
         removals.add(job)
         if case .progressive = job.preview { job.preview = .none }
         return job

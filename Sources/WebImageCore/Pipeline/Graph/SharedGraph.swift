@@ -22,7 +22,7 @@ final class SharedGraph: Sendable {
         state.withLock { $0.pipeline = pipeline }
     }
 
-    /// Reads the graph, or changes it in a way that has no effects but that previews end.
+    /// Reads the graph, or changes it in a way that has no effects but that previews and jobs end.
     func withLock<R: Sendable>(_ body: (inout JobGraph) -> R) -> R {
         change { (body(&$0), []) }
     }
@@ -41,14 +41,14 @@ final class SharedGraph: Sendable {
             let jobCount = state.graph.jobs.count
             var (result, effects) = body(&state.graph)
             let hasEnded = state.graph.jobs.count < jobCount
-            let cancellations = state.graph.takeCancellations()
-            if !cancellations.isEmpty { effects += cancellations }
+            let endings = state.graph.takeEndings()
+            if !endings.isEmpty { effects += endings }
             let pipeline = effects.isEmpty && !hasEnded ? nil : state.pipeline
             return (result, effects, hasEnded, pipeline, state.graph.takeDecoders(), state.graph.takeRemovals())
         }
         if let decoders { decodeQueue.submit(priority: .veryHigh) { decoders.release() } }
         pipeline?.apply(effects)
-        if hasEnded { pipeline?.jobsEnded() }
+        if hasEnded { pipeline?.intake.jobsEnded() }
         return withExtendedLifetime(removals) { result }
     }
 

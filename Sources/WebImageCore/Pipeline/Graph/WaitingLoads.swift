@@ -1,33 +1,44 @@
+/// A load of an image, or of bytes and no image.
+enum AnyTask: Sendable {
+    case image(ImageTask)
+    case data(DataTask)
+
+    var id: ObjectIdentifier {
+        switch self {
+        case .image(let task): ObjectIdentifier(task)
+        case .data(let task): ObjectIdentifier(task)
+        }
+    }
+
+    var priority: ImagePriority {
+        switch self {
+        case .image(let task): task.priority
+        case .data(let task): task.priority
+        }
+    }
+
+    var isCancelled: Bool {
+        switch self {
+        case .image(let task): task.isCancelled
+        case .data(let task): task.isCancelled
+        }
+    }
+
+    var image: ImageTask? { if case .image(let task) = self { task } else { nil } }
+    var data: DataTask? { if case .data(let task) = self { task } else { nil } }
+}
+
 /// The loads that wait outside of the job graph, by priority, and within a priority in the order in which they came, or in the
 /// opposite one.
 ///
 /// Each takes a few words. In the graph it has a job, a fetch, and whatever its loader makes of it.
 struct WaitingLoads {
     struct Load: Sendable {
-        enum Task {
-            case image(ImageTask)
-            case data(DataTask)
-        }
-
-        let task: Task
+        let task: AnyTask
         /// The age of the load, wherever it waits.
         let age = Serial.nextAge()
 
-        init(_ task: Task) { self.task = task }
-
-        fileprivate var id: ObjectIdentifier {
-            switch task {
-            case .image(let task): ObjectIdentifier(task)
-            case .data(let task): ObjectIdentifier(task)
-            }
-        }
-
-        var priority: ImagePriority {
-            switch task {
-            case .image(let task): task.priority
-            case .data(let task): task.priority
-            }
-        }
+        init(_ task: AnyTask) { self.task = task }
 
         /// A number that loads of the same source have in common. Others may have it as well.
         fileprivate var sourceHash: Int {
@@ -63,8 +74,8 @@ struct WaitingLoads {
     var all: [Load] { queue.elements }
 
     mutating func add(_ load: Load) {
-        let number = queue.push(load, load.priority)
-        numbers[load.id] = number
+        let number = queue.push(load, load.task.priority)
+        numbers[load.task.id] = number
         if numbersBySource[load.sourceHash]?.others.append(number) == nil {
             numbersBySource[load.sourceHash] = Numbers(first: number)
         }
@@ -72,8 +83,8 @@ struct WaitingLoads {
 
     /// Removes a task that waits.
     /// - Returns: What the caller releases once no lock is held; `nil` when the task does not wait.
-    mutating func remove(_ task: some AnyObject & Sendable) -> Load? {
-        guard let number = numbers.removeValue(forKey: ObjectIdentifier(task)), let load = queue.remove(number) else {
+    mutating func remove(_ task: AnyTask) -> Load? {
+        guard let number = numbers.removeValue(forKey: task.id), let load = queue.remove(number) else {
             return nil
         }
         forget(number, of: load)
@@ -82,15 +93,15 @@ struct WaitingLoads {
 
     /// Moves a task to its present priority.
     /// - Returns: Whether the task waits.
-    mutating func updatePriority(of task: some AnyObject & Sendable, to priority: ImagePriority) -> Bool {
-        guard let number = numbers[ObjectIdentifier(task)] else { return false }
-        return queue.move(number, to: priority)
+    mutating func updatePriority(of task: AnyTask) -> Bool {
+        guard let number = numbers[task.id] else { return false }
+        return queue.move(number, to: task.priority)
     }
 
     /// Removes and returns the load that is due and all others of its source, which share a fetch with it.
     mutating func next() -> [Load] {
         guard let first = queue.pop(order) else { return [] }
-        numbers[first.id] = nil
+        numbers[first.task.id] = nil
         return [first] + removeAll(withSourceOf: first)
     }
 
@@ -101,7 +112,7 @@ struct WaitingLoads {
         }
         var loads = queue.remove(found.first).map { [$0] } ?? []
         if !found.others.isEmpty { loads += found.others.compactMap { queue.remove($0) } }
-        for load in loads { numbers[load.id] = nil }
+        for load in loads { numbers[load.task.id] = nil }
         return loads
     }
 

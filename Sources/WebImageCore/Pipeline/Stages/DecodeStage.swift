@@ -16,7 +16,7 @@ struct DecodeStage: PipelineStage {
     /// Ends a fetch, decodes its bytes for each of its jobs, and hands them to its readers.
     func decode(_ id: JobGraph.Fetch.ID, _ data: FetchedData) {
         let (fetch, readers, jobs) = graph.withLock { ($0.fetches[id], $0.finishReaders(of: id), $0.finishFetch(id)) }
-        var data = data.following(fetch, isShared: jobs.count > 1)
+        let data = data.following(fetch, isShared: jobs.count > 1)
         // Nobody decodes what only readers want, or what was finished for the disk cache.
         if jobs.isEmpty, let request = fetch?.request, maker.canDecode(data, for: request) {
             data.storeOriginal?.perform(nil)
@@ -25,12 +25,11 @@ struct DecodeStage: PipelineStage {
         for job in jobs where job.wantsThumbnail {
             partialImageStage.submitThumbnail(of: data, for: job.id, priority: job.priority)
         }
-        for job in jobs {
-            if !graph.withLock({ $0.handOver(data, to: job.id) }) { submit(job.id, data, priority: job.priority) }
-            // One refresh is enough for all jobs.
-            data.refresh = nil
+        // One refresh is enough for all jobs.
+        if data.isStale, let request = fetch?.request { graph.update { $0.refresh(request, after: jobs.first?.id) } }
+        for job in jobs where !graph.withLock({ $0.handOver(data, to: job.id) }) {
+            submit(job.id, data, priority: job.priority)
         }
-        if let refresh = data.refresh { graph.apply([.refresh(refresh)]) }
     }
 
     /// Decodes the bytes for a job, within this call on the decode queue unless that takes long.
@@ -42,7 +41,10 @@ struct DecodeStage: PipelineStage {
 
     private func submit(_ id: JobGraph.Job.ID, _ data: FetchedData, priority: ImagePriority) {
         let isSlow = graph.job(id).map { scheduler.isSlow(data, for: $0.request) } ?? false
-        scheduler.submit(id, making: .image, priority: priority, isSlow: isSlow) { self.decode(id, data) }
+        var data = data
+        // The bodies of slow decodes do not keep others from being read.
+        if isSlow { data.reservation = budget.arrivingBody(data.loaded.isInFile ? 0 : data.loaded.data.count) }
+        scheduler.submit(id, making: .image, priority: priority, isSlow: isSlow) { [data] in self.decode(id, data) }
     }
 
     /// Decodes the bytes for a job, within this call or once there is memory for it.
@@ -55,12 +57,13 @@ struct DecodeStage: PipelineStage {
             // The memory cache has evicted the image just now.
             return storeStage.finish(id, job, with: Outcome(result: .failure(error)), of: data)
         }
-        var run = DecodeRun(id, making: .image, of: data.isConfirmed ? job.rendition : nil, or: data)
+        var run = DecodeRun(id: id, product: .image, original: data)
+        if data.isConfirmed { run.rendition = job.rendition }
         run.makesRendition = renditions.isUsed(by: job.request)
-        scheduler.run(run) { [self] job, image in
+        scheduler.run(run) { [self] job, image, _ in
             storeConfirmed(image, of: job, data)
             return outcome(image, of: job, data)
-        } decode: { [self] id, job, data, memory throws(ImageError) in
+        } decode: { [self] job, data, memory throws(ImageError) in
             try decodedImage(of: job, id: id, data, with: memory)
         } completion: { [self] job, result, _ in
             switch result {
@@ -76,6 +79,7 @@ struct DecodeStage: PipelineStage {
             // The others have the threads, and it begins again among the slow ones.
             var data = data
             data.takesLong = true
+            graph.withLock { $0.updateJob(id) { $0.phase = .decoding(nil) } }
             return submit(id, data, priority: job.priority)
         }
         WebImageLog.debug("\(error)")
@@ -135,10 +139,15 @@ struct DecodeStage: PipelineStage {
         return image
     }
 
-    /// Stores an image of which the server has said anew for how long it is fresh.
+    /// Stores an image of which the server has said for how long it is fresh now, or that serves without its word.
     private func storeConfirmed(_ image: WebImage, of job: JobGraph.Job, _ data: FetchedData) {
+        // What is in memory only keeps its terms.
+        guard data.origin != .memory else { return }
+        var response = data.loaded.metadata
         // A confirmed rendition has the fields of the 304 only.
-        let response = job.rendition?.response.renewed(by: data.loaded.metadata) ?? data.loaded.metadata
+        if let known = job.rendition?.response {
+            response = data.refreshError == nil ? known.renewed(by: response) : known
+        }
         storeStage.storeInMemory(image, for: job, response: response, mark: data.mark ?? job.renditionMark)
     }
 
@@ -150,23 +159,16 @@ struct DecodeStage: PipelineStage {
         _ durations: inout StageDurations,
         with memory: DecodeMemory
     ) throws(ImageError) -> WebImage {
-        let image: WebImage
-        let transformed: (image: WebImage, duration: Duration)
-        if let coalescer = data.coalescer {
+        func share(_ key: String, _ make: () throws(ImageError) -> WebImage) throws(ImageError) -> WebImage {
+            guard let coalescer = data.coalescer else { return try make() }
             // A decode with too little memory says nothing of one with more.
-            let base = "\(job.decodeKey) \(memory.cost.pixelCount)"
-            image = try coalescer.image(base) { () throws(ImageError) in
-                try decode(data, for: job, id: id, &durations, with: memory)
-            }
-            memory.reservation.shrink(to: memory.cost.final)
-            transformed = try maker.transform(image, for: job.request) { key, make throws(ImageError) in
-                try coalescer.image("\(base) \(key)", make)
-            }
-        } else {
-            image = try decode(data, for: job, id: id, &durations, with: memory)
-            memory.reservation.shrink(to: memory.cost.final)
-            transformed = try maker.transform(image, for: job.request) { _, make throws(ImageError) in try make() }
+            return try coalescer.image("\(job.decodeKey) \(memory.cost.pixelCount) \(key)", make)
         }
+        let image = try share("") { () throws(ImageError) in
+            try decode(data, for: job, id: id, &durations, with: memory)
+        }
+        memory.reservation.shrink(to: memory.cost.final)
+        let transformed = try maker.transform(image, for: job.request, share: share)
         durations.transforming = transformed.duration
         return transformed.image
     }
@@ -220,8 +222,8 @@ extension DecodeStage {
                 do throws(ImageError) {
                     store.end(with: try maker.decode(data, for: job, (memory, cost.pixelCount)) { !store.isPending })
                 } catch {
-                    memory.shrink(to: 0)
                     if let count = error.pixelCount(after: pixelCount) {
+                        memory.shrink(to: 0)
                         makeWhole(data, for: job, store, pixelCount: count)
                     } else {
                         giveUp(store, error)

@@ -44,7 +44,7 @@ struct DiskStage: PipelineStage {
         case .use:
             decodeStage.decode(id, data)
         case .useAndRefresh:
-            data.refresh = request
+            data.isStale = true
             decodeStage.decode(id, data)
         case .confirm:
             graph.withLock { $0.validate(entry, in: id, isAnswer: false) }

@@ -13,19 +13,11 @@ struct FallbackStage: PipelineStage {
         guard let request = fallback(of: task.request, after: error, priority: task.priority) else { return false }
         // A cached file that was tried in place of the variant that fits shows the same image.
         let isOther = task.request.variantChoice?.replacedRank == nil
-        // Partial images are decoded only when there is a handler for them.
-        let partial: @Sendable (WebImage) -> Void = { task.report(partial: $0) }
-        return task.startChild(
-            request,
-            .nonisolated(
-                progress: { task.report(received: $0, expected: $1) },
-                partial: task.showsPartialImages ? partial : nil,
-                completion: { result in
-                    let result = result.map { isOther ? $0.replacing(error) : $0 }
-                    task.finish(result.mapError { $0.following(error) })
-                }
-            )
-        )
+        let handlers = task.forwarding { result in
+            let result = result.map { isOther ? $0.replacing(error) : $0 }
+            task.finish(result.mapError { $0.following(error) })
+        }
+        return task.startChild(request, handlers)
     }
 
     /// Loads the next fallback URL of a task that wants only bytes.
@@ -85,21 +77,15 @@ struct FallbackStage: PipelineStage {
         request.cacheAccess.reads = []
         request.fallbackURLs = []
         request.loading = .complete
-        return task.startChild(
-            request,
-            .nonisolated(
-                progress: { task.report(received: $0, expected: $1) },
-                partial: nil,
-                completion: { result in
-                    var response = response
-                    switch result {
-                    case .success(let loaded): response = loaded
-                    case .failure(let error): response.refreshError = error
-                    }
-                    task.finish(.success(response))
-                }
-            )
-        )
+        let handlers = task.forwarding { result in
+            var response = response
+            switch result {
+            case .success(let loaded): response = loaded
+            case .failure(let error): response.refreshError = error
+            }
+            task.finish(.success(response))
+        }
+        return task.startChild(request, handlers)
     }
 
     private func childRequest(of parent: ImageRequest, _ url: URL, priority: ImagePriority) -> ImageRequest {

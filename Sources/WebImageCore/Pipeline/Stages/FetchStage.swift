@@ -38,8 +38,9 @@ struct FetchStage: PipelineStage {
             }
     }
 
-    private func start(_ id: JobGraph.Fetch.ID, _ loader: any DataLoading) {
-        guard let (fetch, validators) = graph.withLock({ $0.beginAttempt(id, at: clock.now) }) else { return }
+    private func start(_ id: JobGraph.Fetch.ID, _ loader: any DataLoading, isConditional: Bool = true) {
+        let attempt = graph.withLock { $0.beginAttempt(id, at: clock.now, isConditional: isConditional) }
+        guard let (fetch, validators) = attempt else { return }
         observers.notify(fetch.request.url, .started)
         if case .renditions = fetch.validation, fetch.request.cachePolicy.revalidatesCachedImage {
             staleImageStage.start(id, nil)
@@ -63,7 +64,15 @@ struct FetchStage: PipelineStage {
         request.refusal = { [weak context] head in
             context.flatMap { FetchStage(context: $0).refusal(of: head, for: id) }
         }
-        let operation = loader.load(request) { event in self.receive(event, of: id, from: loader) }
+        let operation = loader.load(request) { event in
+            if case .finished(.success(let answer)) = event, answer.isNotModified,
+                validators.contradict(answer.metadata.etag)
+            {
+                start(id, loader, isConditional: false)
+            } else {
+                receive(event, of: id, from: loader)
+            }
+        }
         graph.update { [request] in $0.setOperation(operation, of: id, attempt: fetch.attemptCount, request: request) }
     }
 

@@ -93,14 +93,9 @@ struct InterceptorStage: PipelineStage {
     private func loadImage(of load: Load, _ request: ImageRequest) async throws(ImageError) -> ImageResponse {
         let task = load.task
         if request.priority != load.request.priority { task.priority = request.priority }
-        let partial: @Sendable (WebImage) -> Void = { task.report(partial: $0) }
         let child = task.makeChild(
             context.preparation.resolve(request.completed(from: load.request)),
-            .nonisolated(
-                progress: { task.report(received: $0, expected: $1) },
-                partial: task.showsPartialImages ? partial : nil,
-                completion: { _ in }
-            )
+            task.forwarding { _ in }
         )
         guard !Task.isCancelled, task.adopt(child) else { throw .cancelled(request.url) }
         child.start()

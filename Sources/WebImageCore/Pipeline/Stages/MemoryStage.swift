@@ -29,7 +29,7 @@ struct MemoryStage: PipelineStage {
         }
         // The preview goes first, since it is smaller.
         fallbackStage.startPreview(for: task)
-        if request.largerVariants.isEmpty { intake.add(.join(task)) } else { variantStage.start(task) }
+        if request.largerVariants.isEmpty { intake.add(.enter(.image(task))) } else { variantStage.start(task) }
     }
 
     /// Serves a task of the app with the image in memory, or has its interceptors run.
@@ -41,7 +41,7 @@ struct MemoryStage: PipelineStage {
             if let error = context.requiredQueues.shortage(for: request.url) {
                 return task.finish(.failure(error))
             }
-            return intake.add(.join(task))
+            return intake.add(.enter(.image(task)))
         }
         observers.notify(request.url, .memoryHit, of: task)
         deliveryStage.deliverNow(hit.response, to: task)

@@ -7,6 +7,8 @@ struct RenditionStage: PipelineStage {
     /// A rendition that was read.
     private struct Found: Sendable {
         let entry: CacheEntry
+        /// What the server has said last about the original.
+        var response: ResponseMetadata
         let mark: ImageVersions.Mark
         let readingDuration: Duration
     }
@@ -27,7 +29,7 @@ struct RenditionStage: PipelineStage {
             graph.update { $0.endLookUp(id, rendition: nil) }
             return
         }
-        let found = Found(entry: entry, mark: mark, readingDuration: .now - start)
+        var found = Found(entry: entry, response: entry.response, mark: mark, readingDuration: .now - start)
         if job.request.cachePolicy.asksForChanges, let files = renditions.fileLoader(for: job.request) {
             return confirm(found, of: id, job, with: files)
         }
@@ -38,11 +40,12 @@ struct RenditionStage: PipelineStage {
             graph.update { $0.endLookUp(id, rendition: nil) }
             return
         }
+        if let original { found.response = original.response }
         switch renditions.use(of: original ?? entry, for: job.request) {
         case .use:
             decode(found, id)
         case .useAndRefresh:
-            decode(found, id, refreshing: job.request)
+            decode(found, id, isStale: true)
         case .validate:
             graph.update { $0.endLookUp(id, rendition: entry, mark: mark) }
         case .confirm, .ignore:
@@ -69,30 +72,27 @@ struct RenditionStage: PipelineStage {
         }
     }
 
-    /// - Parameter refresh: Loads the original again for its next use, once the image is shown.
-    private func decode(_ found: Found, _ id: JobGraph.Job.ID, refreshing refresh: ImageRequest? = nil) {
-        guard let (priority, effects) = graph.withLock({ $0.useRendition(id) }) else { return }
+    private func decode(_ found: Found, _ id: JobGraph.Job.ID, isStale: Bool = false) {
+        guard let (priority, effects) = graph.withLock({ $0.useRendition(id, isStale: isStale) }) else { return }
         if observers.isActive, let url = graph.job(id)?.request.url {
             observers.notify(url, .renditionHit(found.readingDuration))
         }
         graph.apply(effects)
-        scheduler.submit(id, making: .image, priority: priority, isSlow: false) {
-            self.show(found, id, refreshing: refresh)
-        }
+        scheduler.submit(id, making: .image, priority: priority, isSlow: false) { self.show(found, id) }
     }
 
-    private func show(_ found: Found, _ id: JobGraph.Job.ID, refreshing refresh: ImageRequest?) {
+    private func show(_ found: Found, _ id: JobGraph.Job.ID) {
         let entry = found.entry
         // It was made where there is more memory. Decoding the original says what is wrong.
         guard scheduler.canReserve(entry.pixelByteCount) else { return graph.update { $0.discardRendition(id) } }
-        let start = ContinuousClock.now
-        scheduler.run(DecodeRun(id, making: .image, of: entry, or: nil)) { [self] job, image -> ImageResponse in
-            storeStage.storeInMemory(image, for: job, response: entry.response, mark: found.mark)
+        let run = DecodeRun(id: id, product: .image, rendition: entry)
+        scheduler.run(run) { [self] job, image, time -> ImageResponse in
+            storeStage.storeInMemory(image, for: job, response: found.response, mark: found.mark)
             var response = ImageResponse(image: image, source: .disk, url: job.request.url)
             response.durations.reading = found.readingDuration
-            response.durations.decoding = .now - start
+            response.durations.decoding = time
             return response
-        } decode: { _, job, _, _ throws(ImageError) in
+        } decode: { job, _, _ throws(ImageError) in
             throw .cancelled(job.request.url)
         } completion: { [self] _, result, _ in
             guard let response = try? result?.get() else {
@@ -100,7 +100,6 @@ struct RenditionStage: PipelineStage {
                 return graph.update { $0.discardRendition(id) }
             }
             for task in graph.withLock({ $0.finishJob(id) }) { deliveryStage.deliver(response, to: task) }
-            if let refresh { graph.apply([.refresh(refresh)]) }
         }
     }
 }

@@ -11,8 +11,8 @@ struct StaleImageStage: PipelineStage {
         _ original: CacheEntry?,
         holding reservation: MemoryBudget.Reservation? = nil
     ) {
+        let data = original.map { FetchedData(stored: $0, origin: .disk) }
         for job in graph.withLock({ $0.beginStaleImages(of: fetch) }) {
-            let data = original.map { FetchedData(stored: $0, origin: .disk) }
             let request = graph.job(job.id)?.request
             let isSlow = if let data, let request { scheduler.isSlow(data, for: request) } else { false }
             scheduler.submit(job.id, making: .staleImage, priority: job.priority, isSlow: isSlow) {
@@ -26,9 +26,10 @@ struct StaleImageStage: PipelineStage {
         // What was to be shown in the meantime may not be needed any more.
         guard let job = graph.job(id), case .stale(.decoding) = job.preview else { return }
         if let entry = memoryCache.entry(for: job.request) { return end(id, entry.image) }
-        scheduler.run(DecodeRun(id, making: .staleImage, of: job.rendition, or: data)) { _, image in
+        let run = DecodeRun(id: id, product: .staleImage, rendition: job.rendition, original: data)
+        scheduler.run(run) { _, image, _ in
             image
-        } decode: { [self] id, job, data, memory throws(ImageError) in
+        } decode: { [self] job, data, memory throws(ImageError) in
             // Another decode may have ended what was to be shown meanwhile.
             guard case .stale(.decoding) = job.preview else { throw .cancelled(job.request.url) }
             let image = try maker.decode(data, for: job, (memory.reservation, memory.cost.pixelCount)) {

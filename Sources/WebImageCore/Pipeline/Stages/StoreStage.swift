@@ -63,7 +63,6 @@ struct StoreStage: PipelineStage {
             storeRendition(image, of: job, from: data)
             if let entry = data.entry, job.request.transformer == nil { addThumbHash(of: image, to: entry) }
         }
-        if let refresh = data.refresh { graph.apply([.refresh(refresh)]) }
         let waiting = tasks.filter { $0.request.cacheAccess.awaitsWrites }
         guard !waiting.isEmpty else { return }
         let deliverWaiting = { @Sendable [self] in

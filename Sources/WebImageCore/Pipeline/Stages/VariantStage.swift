@@ -16,7 +16,7 @@ struct VariantStage: PipelineStage {
         let request = task.request
         guard dataCache != nil, request.readTiers.contains(.originals), request.variantChoice?.isFinal == false,
             diskWatch.begin(request)
-        else { return intake.add(.join(task)) }
+        else { return intake.add(.enter(.image(task))) }
         context.waitingForVariants.withLock { $0[ObjectIdentifier(task)] = task }
         ioQueue.submit(priority: task.priority) {
             self.goOn(with: task, self.find(for: request))
@@ -45,21 +45,13 @@ struct VariantStage: PipelineStage {
         else {
             return
         }
-        guard var request = found else { return intake.add(.join(task)) }
+        guard var request = found else { return intake.add(.enter(.image(task))) }
         request.variantChoice?.isFinal = true
         request.priority = task.priority
         request.previewURL = nil
         // The server may have removed it since.
         request.fallbackURLs.insert(task.request.url, at: 0)
         request.variantChoice?.replacedRank = task.request.variantRank
-        let partial: @Sendable (WebImage) -> Void = { task.report(partial: $0) }
-        _ = task.startChild(
-            request,
-            .nonisolated(
-                progress: { task.report(received: $0, expected: $1) },
-                partial: task.showsPartialImages ? partial : nil,
-                completion: { task.finish($0) }
-            )
-        )
+        _ = task.startChild(request, task.forwarding { task.finish($0) })
     }
 }
