@@ -21,6 +21,10 @@ struct chunk_filter {
     size_t start_count;
     // What is left of the current chunk, with its checksum.
     uint64_t rest;
+    // The last byte of a chunk of pixels and its checksum, which wait for the next one: with a wrong sum of all pixels, which takes four
+    // bytes, libpng would not deliver the last row.
+    uint8_t held[5];
+    size_t held_count;
     bool has_signature;
     bool has_pixels;
     bool is_used;
@@ -55,8 +59,7 @@ static void fail(png_structp reader, png_const_charp message) {
 }
 
 static void ignore(png_structp reader, png_const_charp message) {
-    (void)reader;
-    (void)message;
+    (void)reader, (void)message;
 }
 
 static void begin_pixels(png_structp reader, png_infop info);
@@ -75,8 +78,6 @@ gwi_png *gwi_png_new(void) {
     // With -1, all optional chunks are left out unread but for tRNS.
     png_set_keep_unknown_chunks(png->reader, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
     png_set_keep_unknown_chunks(png->reader, PNG_HANDLE_CHUNK_AS_DEFAULT, (png_const_bytep) "iCCP", 1);
-    // All pixels are there before the sum of their stream.
-    png_set_option(png->reader, PNG_IGNORE_ADLER32, PNG_OPTION_ON);
     png_set_progressive_read_fn(png->reader, png, begin_pixels, take_row, NULL);
     return png;
 }
@@ -206,7 +207,13 @@ static size_t filter_chunks(struct chunk_filter *filter, const uint8_t *bytes, s
         if (filter->rest) {
             piece = filter->rest < count ? (size_t)filter->rest : count;
             filter->rest -= piece;
-            if (filter->is_used) end = (uint8_t *)memcpy(end, bytes, piece) + piece;
+            size_t kept = filter->has_pixels && filter->rest < 5 ? 5 - (size_t)filter->rest - filter->held_count : 0;
+            if (kept > piece) kept = piece;
+            if (filter->is_used) {
+                end = (uint8_t *)memcpy(end, bytes, piece - kept) + piece - kept;
+                memcpy(filter->held + filter->held_count, bytes + piece - kept, kept);
+                filter->held_count += kept;
+            }
         } else {
             size_t missing = sizeof filter->start - filter->start_count;
             piece = missing < count ? missing : count;
@@ -215,6 +222,8 @@ static size_t filter_chunks(struct chunk_filter *filter, const uint8_t *bytes, s
             if (filter->start_count == sizeof filter->start) {
                 if (filter->has_signature) begin_chunk(filter);
                 if (!filter->has_signature || filter->is_used) {
+                    end = (uint8_t *)memcpy(end, filter->held, filter->held_count) + filter->held_count;
+                    filter->held_count = 0;
                     end = (uint8_t *)memcpy(end, filter->start, sizeof filter->start) + sizeof filter->start;
                 }
                 filter->has_signature = true;
@@ -230,6 +239,10 @@ static size_t filter_chunks(struct chunk_filter *filter, const uint8_t *bytes, s
 static bool process(gwi_png *png, uint8_t *bytes, size_t count) {
     if (setjmp(png->failed)) return false;
     png_process_data(png->reader, png->info, bytes, count);
+    if (!png->target || !png->filter.has_ended) return true;
+    // Where no sum follows the pixels, what waits for the next chunk is the last of them.
+    png_process_data(png->reader, png->info, png->filter.held, png->filter.held_count);
+    png->filter.held_count = 0;
     return true;
 }
 
@@ -237,13 +250,13 @@ bool gwi_png_append(gwi_png *png, const uint8_t *bytes, size_t count) {
     // Without bytes libpng goes on with those that it has kept.
     if (count == 0) return process(png, NULL, 0);
     // The start of a chunk of which a part came earlier can make it longer.
-    uint8_t *passed = malloc(count + sizeof png->filter.start);
+    uint8_t *passed = malloc(count + sizeof png->filter.start + sizeof png->filter.held);
     if (!passed) {
         strcpy(png->message, "there is no memory");
         return false;
     }
     size_t length = filter_chunks(&png->filter, bytes, count, passed);
-    bool is_sound = length == 0 || process(png, passed, length);
+    bool is_sound = (length == 0 && !png->target) || process(png, passed, length);
     free(passed);
     if (!is_sound || !png->filter.has_ended || png->filter.has_pixels) return is_sound;
     const uint8_t *name = png->filter.start + 4;

@@ -32,10 +32,17 @@ package enum DecodeWorkerProcess {
     fileprivate static func load(_ kind: WorkerKind) -> [UnsafePointer<CChar>?] {
         if kind != .codecs { loadModules() }
         guard kind.readsFonts else { return [] }
+        // The tables by which libxml2 reads what is not UTF-8 are code, which nothing loads behind the fence.
+        for encoding in encodings { _ = iconv_open("UTF-8", encoding) }
         var folders = [UnsafePointer<CChar>?](repeating: nil, count: 64)
         let count = gwi_worker_load_fonts(&folders, folders.count)
         return Array(folders.prefix(count))
     }
+
+    /// Those that browsers know (Encoding Standard, section 4.2), as far as they have modules of their own.
+    private static let encodings =
+        (1...16).map { "ISO-8859-\($0)" } + (0...8).map { "WINDOWS-125\($0)" }
+        + ["KOI8-R", "KOI8-U", "IBM866", "MACINTOSH", "GB18030", "GBK", "BIG5", "EUC-JP", "SHIFT_JIS", "EUC-KR"]
 
     private static func loadModules() {
         guard let formats = gdk_pixbuf_get_formats() else { return }

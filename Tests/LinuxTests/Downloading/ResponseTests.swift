@@ -287,7 +287,7 @@ struct ResponseTests {
         #expect(loaded.metadata.vary == ["*": ""])
     }
 
-    @Test("A head that begins with a folded line is refused, also by connections that have served others")
+    @Test("A head that begins with a folded line does no harm, also to connections that have served others")
     func foldedFirstLine() throws {
         let folded = "HTTP/1.1 200 OK\r\n folded: \(String(repeating: "a", count: 100))\r\nContent-Length: 0\r\n\r\n"
         let server = try LocalImageServer { request in
@@ -299,7 +299,8 @@ struct ResponseTests {
         for _ in 0..<5 {
             #expect(try Download(downloader, server.url("/other")).end().data.count == 10)
             let error = Download(downloader, server.url("/folded")).failure()
-            #expect(error?.code == .badResponse && error?.isTransient == false, "\(String(describing: error))")
+            // Newer versions of libcurl leave the line out.
+            #expect(error == nil || error?.code == .badResponse && error?.isTransient == false, "\(error as Any)")
         }
     }
 
