@@ -87,7 +87,10 @@ let package = Package(
         ),
         .target(
             name: "WebImageDesktop",
-            dependencies: ["WebImageCore", "WebImageLinux", "CWebImageGLib", "CWebImageDeflate", "CWebImageShims"],
+            dependencies: [
+                "GtkWebImage", "WebImageCore", "WebImageLinux", "CWebImageGLib", "CWebImageGtk4", "CWebImageDeflate",
+                "CWebImageShims",
+            ],
             swiftSettings: library
         ),
         .target(

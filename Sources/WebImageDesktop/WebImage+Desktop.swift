@@ -1,5 +1,7 @@
+internal import CWebImageGLib
 internal import CWebImageGtk4
-public import FoundationEssentials
+import FoundationEssentials
+import GtkWebImage
 public import WebImageCore
 
 // Images for the clipboard, for drag and drop, and for notifications.
@@ -9,24 +11,16 @@ extension WebImage {
     ///
     /// The functions take it as `UnsafeMutablePointer<GdkContentProvider>(image.makeContentProvider())`.
     ///
-    /// Other programs get a texture, which GTK writes in the format that they ask for, and the file as it was loaded.
-    /// - Parameter data: The bytes of the file, such as ``/WebImageCore/ImageResponse/data``. Default: none, for the pixels alone.
+    /// Other programs get a texture, which GTK writes in the format that they ask for. For an image that was loaded use
+    /// `ImageManager.makeContentProvider`, which gives them the file.
     @preconcurrency @MainActor
-    public func makeContentProvider(data: Data? = nil) -> OpaquePointer {
+    public func makeContentProvider() -> OpaquePointer {
         var value = GValue()
         g_value_init(&value, gdk_texture_get_type())
         let texture = makeTexture()
         g_value_take_object(&value, UnsafeMutableRawPointer(texture))
-        let pixels = gdk_content_provider_new_for_value(&value)
-        g_value_unset(&value)
-        // The file comes first: it is the image without loss, with its animation and metadata.
-        guard let data, let mediaType = ImageFormat(sniffing: data).descriptor?.mediaTypes.first else {
-            return OpaquePointer(pixels!)
-        }
-        let bytes = data.withUnsafeBytes { g_bytes_new($0.baseAddress, gsize($0.count)) }
-        defer { g_bytes_unref(bytes) }
-        var providers = [gdk_content_provider_new_for_bytes(mediaType, bytes), pixels]
-        return OpaquePointer(gdk_content_provider_new_union(&providers, gsize(providers.count))!)
+        defer { g_value_unset(&value) }
+        return OpaquePointer(gdk_content_provider_new_for_value(&value)!)
     }
 
     /// Returns a GIcon of the image, as a notification or a menu takes it (`g_notification_set_icon`), on any thread. The caller

@@ -3,6 +3,7 @@ import FoundationEssentials
 import GtkWebImage
 import GtkWebImageWidgets
 import TestSupport
+import WebImageDesktop
 import WebImageTesting
 
 /// What a content provider writes as a media type.
@@ -36,24 +37,27 @@ private func written(_ provider: UnsafeMutablePointer<GdkContentProvider>, _ med
 
 extension Scenario {
     static let desktop: [Scenario] = [
-        Scenario("An image is copied as its file and as a texture, which another widget of the app can paste") {
+        Scenario("An image is copied as its file, which is loaded when it is pasted, or as a PNG of all its pixels") {
             let stage = try Stage()
-            var request = ImageRequest(url: stage.url(0xFF0000, type: "jpg"))
-            request.includesData = true
-            let picture = stage.addImage()
-            stage.present()
-            picture.setImage(with: request, manager: stage.manager, completion: stage.completion)
-            stage.waitForResults(1)
-            let response = try stage.results[0].get()
-            let address = response.image.makeContentProvider(data: response.data)
+            let url = stage.url(0xFF0000, type: "jpg")
+            let address = stage.manager.makeContentProvider(for: url, format: .jpeg)
             defer { g_object_unref(UnsafeMutableRawPointer(address)) }
             let provider = UnsafeMutablePointer<GdkContentProvider>(address)
             let formats = gdk_content_provider_ref_formats(provider)
-            expect(gdk_content_formats_contain_mime_type(formats, "image/jpeg") != 0)
-            expect(gdk_content_formats_contain_gtype(formats, gdk_texture_get_type()) != 0)
+            for type in ["image/jpeg", "image/png"] {
+                expect(gdk_content_formats_contain_mime_type(formats, type) != 0)
+            }
             gdk_content_formats_unref(formats)
-            expectEqual(written(provider, "image/jpeg"), response.data)
-
+            expectEqual(stage.server.requests.count, 0)
+            final class Loaded { var data: Data? }
+            let loaded = Loaded()
+            expect(written(provider, "image/jpeg") != nil)
+            Task { @MainActor in loaded.data = try? await stage.manager.data(for: url) }
+            expect(MainLoopPump.run(until: { loaded.data != nil }))
+            expectEqual(written(provider, "image/jpeg"), loaded.data)
+            let png = written(provider, "image/png")
+            expectEqual(png.map { ImageFormat(sniffing: $0) }, .png)
+            // Another widget of the app pastes it as a texture
             let clipboard = gtk_widget_get_clipboard(stage.window)
             expect(gdk_clipboard_set_content(clipboard, provider) != 0)
             final class Answer { var texture: OpaquePointer? }
@@ -69,17 +73,21 @@ extension Scenario {
             )
             expect(MainLoopPump.run(until: { answer.texture != nil }))
             let pasted = answer.texture.flatMap { WebImage(texture: $0) }
-            expectEqual(pasted?.pixelSize, response.image.pixelSize)
+            expect(pasted?.pixelSize.isEmpty == false)
             if let texture = answer.texture { g_object_unref(UnsafeMutableRawPointer(texture)) }
-            // Without bytes, or with those of no image, there is the texture alone.
-            for data in [nil, Data("no image".utf8)] {
-                let plain = response.image.makeContentProvider(data: data)
-                let formats = gdk_content_provider_ref_formats(UnsafeMutablePointer<GdkContentProvider>(plain))
-                expect(gdk_content_formats_contain_gtype(formats, gdk_texture_get_type()) != 0)
-                expect(gdk_content_formats_contain_mime_type(formats, "image/jpeg") == 0)
-                gdk_content_formats_unref(formats)
-                g_object_unref(UnsafeMutableRawPointer(plain))
-            }
+            // And a file that cannot be loaded is an error
+            let missing = stage.manager.makeContentProvider(for: stage.server.url("/missing"), format: .jpeg)
+            expect(written(UnsafeMutablePointer<GdkContentProvider>(missing), "image/jpeg")?.isEmpty != false)
+            g_object_unref(UnsafeMutableRawPointer(missing))
+        },
+
+        Scenario("An image of the app is copied as a texture") {
+            let image = WebImage(pixels: PixelBuffer(size: PixelSize(width: 2, height: 2), format: .rgb) { $0[0] = 1 }!)
+            let provider = image.makeContentProvider()
+            let formats = gdk_content_provider_ref_formats(UnsafeMutablePointer<GdkContentProvider>(provider))
+            expect(gdk_content_formats_contain_gtype(formats, gdk_texture_get_type()) != 0)
+            gdk_content_formats_unref(formats)
+            g_object_unref(UnsafeMutableRawPointer(provider))
         },
 
         Scenario("A URL becomes the icon of a notification, which travels to another process") {

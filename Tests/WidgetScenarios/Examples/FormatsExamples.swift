@@ -42,10 +42,7 @@ private func files(file: URL) throws {
 
 @MainActor
 private func desktop(picture: Picture, url: URL, movie: URL) async throws {
-    var request = ImageRequest(url: url)
-    request.includesData = true
-    let response = try await ImageManager.shared.response(for: request)
-    let content = response.image.makeContentProvider(data: response.data)
+    let content = ImageManager.shared.makeContentProvider(for: url, format: picture.currentImage?.format)
     let icon = try await ImageManager.shared.makeIcon(for: url)
     picture.setImage(with: ImageRequest(thumbnailOf: movie, createsMissing: true))
     _ = (content, icon)
