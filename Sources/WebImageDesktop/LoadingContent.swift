@@ -70,7 +70,7 @@ private final class LoadingContent {
             setUp,
             instance,
             nil,
-            GTypeFlags(0)
+            GTypeFlags(rawValue: 0)
         )
     }()
 
@@ -118,7 +118,7 @@ private final class LoadingContent {
         g_output_stream_splice_async(
             stream.pointer.assumingMemoryBound(to: GOutputStream.self),
             source,
-            GOutputStreamSpliceFlags(0),
+            GOutputStreamSpliceFlags(rawValue: 0),
             G_PRIORITY_DEFAULT,
             g_task_get_cancellable(OpaquePointer(task.pointer)),
             { stream, result, context in

@@ -92,8 +92,7 @@ extension Scenario {
             var atEnd: Int?
             var partials: [Int] = []
             picture.setImage(
-                with: stage.server.url("/a"),
-                loading: .progressive,
+                with: ImageRequest(url: stage.server.url("/a"), loading: .progressive),
                 manager: stage.manager,
                 partial: { partials.append($0.frameCount) },
                 completion: { result in

@@ -22,8 +22,7 @@ extension Scenario {
             let inspector = stage.openInspector()
             let url = stage.server.url("/a.png?token=hush")
             picture.setImage(
-                with: url,
-                transformer: .circle(),
+                with: ImageRequest(url: url, transformer: .circle()),
                 manager: stage.manager,
                 completion: stage.completion
             )

@@ -25,8 +25,7 @@ extension Scenario {
             var partials = 0
             var progress: [Int64] = []
             picture.setImage(
-                with: stage.server.url("/a.jpg"),
-                loading: .progressive,
+                with: ImageRequest(url: stage.server.url("/a.jpg"), loading: .progressive),
                 manager: stage.manager,
                 progress: { received, expected in
                     progress.append(received)
@@ -148,8 +147,7 @@ extension Scenario {
             let picture = stage.addImage(width: -1, height: -1)
             stage.present()
             picture.setImage(
-                with: stage.server.url("/a.jpg"),
-                loading: .progressive,
+                with: ImageRequest(url: stage.server.url("/a.jpg"), loading: .progressive),
                 manager: stage.manager,
                 completion: stage.completion
             )
@@ -182,8 +180,7 @@ extension Scenario {
             stage.present()
             var partials: [WebImage] = []
             picture.setImage(
-                with: stage.server.url("/a.jpg"),
-                loading: .progressive,
+                with: ImageRequest(url: stage.server.url("/a.jpg"), loading: .progressive),
                 options: BindingOptions(display: .manual),
                 manager: stage.manager,
                 partial: { partials.append($0) },
@@ -219,8 +216,7 @@ extension Scenario {
             let picture = stage.addImage(width: 300, height: 200)
             stage.present()
             picture.setImage(
-                with: stage.server.url("/a.jpg"),
-                loading: .progressive,
+                with: ImageRequest(url: stage.server.url("/a.jpg"), loading: .progressive),
                 options: BindingOptions(whileLoading: .placeholderOrCurrentImage),
                 manager: stage.manager,
                 completion: stage.completion

@@ -58,9 +58,17 @@ extension Scenario {
             let second = stage.addImage(width: 100, height: 100)
             stage.present()
             let url = stage.server.url("/round")
-            first.setImage(with: url, transformer: .circle(), manager: stage.manager, completion: stage.completion)
+            first.setImage(
+                with: ImageRequest(url: url, transformer: .circle()),
+                manager: stage.manager,
+                completion: stage.completion
+            )
             stage.waitForResults(1)
-            second.setImage(with: url, transformer: .circle(), manager: stage.manager, completion: stage.completion)
+            second.setImage(
+                with: ImageRequest(url: url, transformer: .circle()),
+                manager: stage.manager,
+                completion: stage.completion
+            )
             expectEqual(stage.results.count, 2)
             expectEqual(stage.results.last?.source, .memory)
             expectEqual(second.currentImage, first.currentImage)
@@ -293,12 +301,9 @@ extension Scenario {
             stage.present()
             for round in 1...2 {
                 for (index, picture) in pictures.enumerated() {
-                    picture.setImage(
-                        with: ImageRequest(url: stage.url(UInt32(index + 1), type: "jpg"), decodeSize: .original),
-                        loading: index % 2 == 0 ? .progressive : .complete,
-                        manager: stage.manager,
-                        completion: stage.completion
-                    )
+                    var request = ImageRequest(url: stage.url(UInt32(index + 1), type: "jpg"), decodeSize: .original)
+                    request.loading = index % 2 == 0 ? .progressive : .complete
+                    picture.setImage(with: request, manager: stage.manager, completion: stage.completion)
                 }
                 stage.waitForResults(round * 10)
                 for picture in pictures { picture.clearImage() }

@@ -163,8 +163,7 @@ extension Scenario {
                 stage.manager.load(request, completion: stage.completion)
                 stage.waitForResults(1)
                 picture.setImage(
-                    with: stage.url(0x336699, "400x400"),
-                    transformer: transformer,
+                    with: ImageRequest(url: stage.url(0x336699, "400x400"), transformer: transformer),
                     manager: stage.manager,
                     completion: stage.completion
                 )
@@ -191,8 +190,7 @@ extension Scenario {
             ImagePrefetcher(manager: stage.manager).prefetch([request]) { _ in isPrefetched = true }
             expect(MainLoopPump.run(until: { isPrefetched }))
             picture.setImage(
-                with: url,
-                transformer: .rounded(12),
+                with: ImageRequest(url: url, transformer: .rounded(12)),
                 manager: stage.manager,
                 completion: stage.completion
             )
@@ -249,8 +247,7 @@ extension Scenario {
             stage.present()
             let negative = ImageTransformer(Negative())
             picture.setImage(
-                with: stage.url(0x336699, "400x400"),
-                transformer: negative,
+                with: ImageRequest(url: stage.url(0x336699, "400x400"), transformer: negative),
                 manager: stage.manager,
                 completion: stage.completion
             )

@@ -24,7 +24,7 @@ add(picture)
 let button = gtk_button_new()!
 gtk_widget_set_size_request(button, 96, 96)
 gtk_widget_set_halign(button, GTK_ALIGN_CENTER)
-ButtonPointer(button).setImage(with: url, transformer: .circle())
+ButtonPointer(button).setImage(with: ImageRequest(url: url, transformer: .circle()))
 add(button)
 
 let entry = gtk_entry_new()!

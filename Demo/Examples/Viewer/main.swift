@@ -22,7 +22,7 @@ gtk_window_set_default_size(window, 800, 600)
 gtk_window_set_child(window, picture.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self))
 gtk_window_present(window)
 
-picture.setImage(with: url, loading: .progressive) { result in
+picture.setImage(with: ImageRequest(url: url, loading: .progressive)) { result in
     switch result {
     case .success(let response): gtk_window_set_title(window, "\(url.lastPathComponent), \(response.image.naturalSize)")
     case .failure(let error): gtk_window_set_title(window, error.reason)

@@ -91,7 +91,8 @@ final class FigureStudio {
     }
 
     private func still(of picture: Picture, _ transformer: ImageTransformer?) async throws -> WebImage {
-        _ = try await picture.setImage(with: context.fresh(Self.portrait), transformer: transformer).response
+        _ = try await picture.setImage(with: ImageRequest(url: context.fresh(Self.portrait), transformer: transformer))
+            .response
         return try await still(of: picture)
     }
 

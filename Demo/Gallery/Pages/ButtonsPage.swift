@@ -15,7 +15,7 @@ extension Page {
             button.setImage(with: lit, for: .prelight)
             button.setImage(with: pressed, for: .active)
             labelled.setBackgroundImage(with: behind)
-            avatar.setImage(with: face, transformer: .circle())
+            avatar.setImage(with: ImageRequest(url: face, transformer: .circle()))
             """
     ) { context in
         let button = Button()
@@ -81,7 +81,7 @@ extension Page {
         button.setImage(with: lit, for: .prelight)
         button.setImage(with: pressed, for: .active)
         labelled.setBackgroundImage(with: behind)
-        avatar.setImage(with: face, transformer: .circle())
+        avatar.setImage(with: ImageRequest(url: face, transformer: .circle()))
     }
 
     @MainActor

@@ -33,7 +33,7 @@ extension Page {
             let picture = sizedPicture(width: 200, height: 150)
             let text = label("", "caption", "dim-label")
             gtk_label_set_max_width_chars(OpaquePointer(text), 26)
-            let again = button(tr("Try again")) { picture.setImage(with: url, retry: .always) }
+            let again = button(tr("Try again")) { picture.setImage(with: ImageRequest(url: url, retry: .always)) }
             setName(again, "\(tr("Try again")): \(title)")
             gtk_widget_set_halign(again, GTK_ALIGN_START)
             load(url, into: picture)

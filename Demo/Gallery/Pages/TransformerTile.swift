@@ -70,7 +70,8 @@ final class TransformerTile {
     /// Shows the image with the present value. The one before stays until then.
     func show() {
         let options = BindingOptions(whileLoading: .currentImage)
-        picture.setImage(with: url, options: options, transformer: transformer(value)) { [time] result in
+        picture.setImage(with: ImageRequest(url: url, transformer: transformer(value)), options: options) {
+            [time] result in
             guard let duration = try? result.get().durations.transforming else { return }
             setText(time, duration > .zero ? tr("%1 ms", Page.number(duration / .milliseconds(1))) : "")
         }

@@ -11,9 +11,9 @@ extension Page {
             "Transformers change an image before it is shown, off the main thread, in the time beside each name. Chains with the same first steps share them."
         ),
         code: """
-            picture.setImage(with: url, transformer: .rounded(24))
-            avatar.setImage(with: url, transformer: .circle(border: ImageBorder(width: 4, color: .white)))
-            picture.setImage(with: url, transformer: .blur(8) + .sepia)
+            picture.setImage(with: ImageRequest(url: url, transformer: .rounded(24)))
+            avatar.setImage(with: ImageRequest(url: url, transformer: .circle(border: ImageBorder(width: 4, color: .white))))
+            picture.setImage(with: ImageRequest(url: url, transformer: .blur(8) + .sepia))
             """,
         parts: ["TransformerTile.swift"]
     ) { context in
@@ -54,8 +54,10 @@ extension Page {
 
     @MainActor
     private static func sample(_ picture: Picture, avatar: Button, url: URL) {
-        picture.setImage(with: url, transformer: .rounded(24))
-        avatar.setImage(with: url, transformer: .circle(border: ImageBorder(width: 4, color: .white)))
-        picture.setImage(with: url, transformer: .blur(8) + .sepia)
+        picture.setImage(with: ImageRequest(url: url, transformer: .rounded(24)))
+        avatar.setImage(
+            with: ImageRequest(url: url, transformer: .circle(border: ImageBorder(width: 4, color: .white)))
+        )
+        picture.setImage(with: ImageRequest(url: url, transformer: .blur(8) + .sepia))
     }
 }

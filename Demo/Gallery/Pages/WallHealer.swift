@@ -42,9 +42,9 @@ final class WallHealer {
         let shown = pictures.all.filter { gtk_widget_get_mapped($0.widget) != 0 && $0.currentImage == nil }
         let failed = shown.filter { $0.currentImageTask?.isFinished ?? false }
         for picture in failed {
-            guard let request = picture.currentImageRequest else { continue }
-            let options = BindingOptions(whileLoading: .currentImage)
-            picture.setImage(with: request, retry: .always, options: options, manager: manager)
+            guard var request = picture.currentImageRequest else { continue }
+            request.retry = .always
+            picture.setImage(with: request, options: BindingOptions(whileLoading: .currentImage), manager: manager)
         }
         return !shown.isEmpty
     }

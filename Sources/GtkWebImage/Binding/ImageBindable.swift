@@ -29,10 +29,7 @@ extension ImageBindable {
     ///     `ImageError.Code.invalidURL`.
     ///   - placeholder: The stand-in until there is an image. Default: none; `BindingOptions.whileLoading` says what
     ///     the widget shows then.
-    ///   - loading: Whether partial images are shown. Default: as the request says.
-    ///   - retry: Whether a URL that failed before is loaded again. Default: as the request says.
     ///   - options: What concerns the widget rather than the image.
-    ///   - transformer: The transformer that changes the image before it is shown. Default: that of the request.
     ///   - manager: The manager that loads. Default: the shared one.
     ///   - progress: Receives the bytes so far, and the total where it is known. For a load that is already under way it
     ///     begins with what has arrived. Not called after the completion; `imageProgress` follows every load.
@@ -44,17 +41,13 @@ extension ImageBindable {
     public func setImage(
         with source: (some ImageRequestConvertible)?,
         placeholder: Placeholder? = nil,
-        loading: ImageRequest.Loading? = nil,
-        retry: ImageRequest.Retry? = nil,
         options: BindingOptions = BindingOptions(),
-        transformer: ImageTransformer? = nil,
         manager: ImageManager = .shared,
         progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
         partial: (@MainActor @Sendable (WebImage) -> Void)? = nil,
         completion: @escaping @MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void
     ) -> ImageTask {
-        let image = source?.request(loading, retry, transformer: transformer)
-        var request = BindingRequest(image, placeholder: placeholder, options: options, manager: manager)
+        var request = BindingRequest(source, placeholder: placeholder, options: options, manager: manager)
         (request.progress, request.partial) = (progress, partial)
         return imageBinding.set(request, completion)
     }
@@ -64,16 +57,12 @@ extension ImageBindable {
     public func setImage(
         with source: (some ImageRequestConvertible)?,
         placeholder: Placeholder? = nil,
-        loading: ImageRequest.Loading? = nil,
-        retry: ImageRequest.Retry? = nil,
         options: BindingOptions = BindingOptions(),
-        transformer: ImageTransformer? = nil,
         manager: ImageManager = .shared,
         progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
         partial: (@MainActor @Sendable (WebImage) -> Void)? = nil
     ) -> ImageTask {
-        let image = source?.request(loading, retry, transformer: transformer)
-        var request = BindingRequest(image, placeholder: placeholder, options: options, manager: manager)
+        var request = BindingRequest(source, placeholder: placeholder, options: options, manager: manager)
         (request.progress, request.partial) = (progress, partial)
         return imageBinding.set(request, nil)
     }

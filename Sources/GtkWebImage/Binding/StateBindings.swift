@@ -10,50 +10,43 @@ extension PictureBindable {
     public func setHighlightedImage(
         with source: (some ImageRequestConvertible)?,
         placeholder: Placeholder? = nil,
-        loading: ImageRequest.Loading? = nil,
-        retry: ImageRequest.Retry? = nil,
         options: BindingOptions = BindingOptions(),
-        transformer: ImageTransformer? = nil,
         manager: ImageManager = .shared,
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
     ) -> ImageTask {
-        let image = source?.request(loading, retry, transformer: transformer)
-        let request = BindingRequest(image, placeholder: placeholder, options: options, manager: manager)
-        return highlightedImageBinding.set(request, completion)
+        highlightedImageBinding.set(
+            BindingRequest(source, placeholder: placeholder, options: options, manager: manager),
+            completion
+        )
     }
 
     /// Loads several images and plays them one after the other, in the order of the list. Images that have arrived play
     /// already; those that fail are left out. All are drawn in the shape of the first one, with as many pixels. The animation
     /// replaces the image of the widget, and the next image replaces it.
     /// - Parameters:
-    ///   - urls: The URLs of the images. An empty list clears the widget, or shows the placeholder.
+    ///   - sources: The URLs of the images, or requests for them, the first of which says how all are loaded. An empty list clears the
+    ///     widget, or shows the placeholder.
     ///   - frameDuration: The duration of each frame. Default: 0.2 s.
     ///   - loopCount: The number of times to play the images; 0 means endlessly. Default: 0.
     ///   - placeholder: The stand-in until the first image arrives.
-    ///   - loading: Whether partial images are shown. Default: as the request says.
-    ///   - retry: Whether a URL that failed before is loaded again. Default: as the request says.
     ///   - options: What concerns the widget rather than the images.
-    ///   - transformer: The transformer that changes each image. Default: none.
     ///   - manager: The manager that loads. Default: the shared one.
     ///   - completion: Called exactly once, after all loads have ended: with the animation, or with the first error if all
     ///     of them failed.
     /// - Returns: All loads as one.
     @discardableResult
     public func setAnimationImages(
-        with urls: [URL],
+        with sources: [some ImageRequestConvertible],
         frameDuration: Duration = .milliseconds(200),
         loopCount: Int = 0,
         placeholder: Placeholder? = nil,
-        loading: ImageRequest.Loading? = nil,
-        retry: ImageRequest.Retry? = nil,
         options: BindingOptions = BindingOptions(),
-        transformer: ImageTransformer? = nil,
         manager: ImageManager = .shared,
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
     ) -> ImageTask {
-        let image = urls.first?.request(loading, retry, transformer: transformer)
-        var request = BindingRequest(image, placeholder: placeholder, options: options, manager: manager)
-        if !urls.isEmpty {
+        var request = BindingRequest(sources.first, placeholder: placeholder, options: options, manager: manager)
+        if !sources.isEmpty {
+            let urls = sources.map(\.imageRequest.url)
             request.sequence = ImageSequence(urls: urls, frameDuration: frameDuration, loopCount: loopCount)
         }
         return imageBinding.set(request, completion)
@@ -67,16 +60,14 @@ extension ButtonBindable {
         with source: (some ImageRequestConvertible)?,
         for state: ImageState,
         placeholder: Placeholder? = nil,
-        loading: ImageRequest.Loading? = nil,
-        retry: ImageRequest.Retry? = nil,
         options: BindingOptions = BindingOptions(),
-        transformer: ImageTransformer? = nil,
         manager: ImageManager = .shared,
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
     ) -> ImageTask {
-        let image = source?.request(loading, retry, transformer: transformer)
-        let request = BindingRequest(image, placeholder: placeholder, options: options, manager: manager)
-        return imageBinding(for: state).set(request, completion)
+        imageBinding(for: state).set(
+            BindingRequest(source, placeholder: placeholder, options: options, manager: manager),
+            completion
+        )
     }
 
     /// Loads the image behind the child of the button in a state. All else is as with setImage. A GtkCheckButton has no surface for a
@@ -86,16 +77,14 @@ extension ButtonBindable {
         with source: (some ImageRequestConvertible)?,
         for state: ImageState = .normal,
         placeholder: Placeholder? = nil,
-        loading: ImageRequest.Loading? = nil,
-        retry: ImageRequest.Retry? = nil,
         options: BindingOptions = BindingOptions(),
-        transformer: ImageTransformer? = nil,
         manager: ImageManager = .shared,
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
     ) -> ImageTask {
-        let image = source?.request(loading, retry, transformer: transformer)
-        let request = BindingRequest(image, placeholder: placeholder, options: options, manager: manager)
-        return backgroundImageBinding(for: state).set(request, completion)
+        backgroundImageBinding(for: state).set(
+            BindingRequest(source, placeholder: placeholder, options: options, manager: manager),
+            completion
+        )
     }
 }
 
@@ -106,15 +95,13 @@ extension EntryBindable {
         with source: (some ImageRequestConvertible)?,
         at position: EntryIconPosition,
         placeholder: Placeholder? = nil,
-        loading: ImageRequest.Loading? = nil,
-        retry: ImageRequest.Retry? = nil,
         options: BindingOptions = BindingOptions(),
-        transformer: ImageTransformer? = nil,
         manager: ImageManager = .shared,
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
     ) -> ImageTask {
-        let image = source?.request(loading, retry, transformer: transformer)
-        let request = BindingRequest(image, placeholder: placeholder, options: options, manager: manager)
-        return iconBinding(at: position).set(request, completion)
+        iconBinding(at: position).set(
+            BindingRequest(source, placeholder: placeholder, options: options, manager: manager),
+            completion
+        )
     }
 }

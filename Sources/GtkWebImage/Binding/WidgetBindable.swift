@@ -12,7 +12,7 @@ public import WebImageLinux
 /// named `paintable` or `custom-image`. A GtkWindow takes it as its icon. A widget with a `child` gets a GtkPicture as
 /// its child: GtkButton, GtkMenuButton, GtkCheckButton, GtkFrame, GtkListBoxRow, AdwBin, ShumateMarker and others. For
 /// all other widgets there is
-/// ``GtkWidgetConvertible/bindImage(with:key:placeholder:loading:retry:options:transformer:manager:setPaintable:completion:)``.
+/// ``GtkWidgetConvertible/bindImage(with:key:placeholder:options:manager:setPaintable:completion:)``.
 @preconcurrency @MainActor
 public protocol WidgetBindable: GtkWidgetConvertible, ImageBindable {}
 
@@ -46,10 +46,7 @@ extension GtkWidgetConvertible {
     ///     factor, so that it covers the widget, unless the request names a size.
     ///   - key: The purpose of the image within the widget. Default: ``OperationKey/image``.
     ///   - placeholder: The stand-in until there is an image.
-    ///   - loading: Whether partial images are shown. Default: as the request says.
-    ///   - retry: Whether a URL that failed before is loaded again. Default: as the request says.
     ///   - options: What concerns the widget rather than the image.
-    ///   - transformer: The transformer that changes the image before it is shown. Default: that of the request.
     ///   - manager: The manager that loads. Default: the shared one.
     ///   - setPaintable: Puts the paintable into the widget. Called within the first call for a key. Its images are those of this
     ///     function; set no others on the paintable itself.
@@ -60,10 +57,7 @@ extension GtkWidgetConvertible {
         with source: (some ImageRequestConvertible)?,
         key: OperationKey = .image,
         placeholder: Placeholder? = nil,
-        loading: ImageRequest.Loading? = nil,
-        retry: ImageRequest.Retry? = nil,
         options: BindingOptions = BindingOptions(),
-        transformer: ImageTransformer? = nil,
         manager: ImageManager = .shared,
         setPaintable: @MainActor (ImagePaintable) -> Void,
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
@@ -75,8 +69,7 @@ extension GtkWidgetConvertible {
             setPaintable(target.paintable)
             return target
         }
-        let image = source?.request(loading, retry, transformer: transformer)
-        let request = BindingRequest(image, placeholder: placeholder, options: options, manager: manager)
+        let request = BindingRequest(source, placeholder: placeholder, options: options, manager: manager)
         return slot.set(request, completion)
     }
 }

@@ -11,26 +11,15 @@ struct MemoryHit: Sendable {
 }
 
 /// Looks into the memory cache. Of an image in several files, a larger one serves as well.
-///
-/// Lists look up many images within one frame, so this holds only what that takes.
-final class MemoryLookUp: Sendable {
-    private let cache: any MemoryCaching
-    private let clock: any TimeKeeping
-    private let hasValidators: Bool
-
-    init(_ dependencies: Pipeline.Dependencies) {
-        cache = dependencies.memoryCache
-        clock = dependencies.clock
-        // They are in the disk cache.
-        hasValidators = dependencies.dataCache != nil
-    }
+struct MemoryLookUp: PipelineStage {
+    let context: StageContext
 
     /// The image that serves a request.
     /// - Parameter isRepeated: Whether the cache was asked for the same load before, so that it counts no second miss.
     func hit(for request: ImageRequest, isRepeated: Bool = false) -> MemoryHit? {
         var query = MemoryQuery(request)
         query.isRepeated = isRepeated
-        if let entry = cache.entry(for: query, answering: request) { return MemoryHit(entry: entry, url: request.url) }
+        if let entry = memoryCache.entry(for: query, answering: request) { return MemoryHit(entry: entry, url: request.url) }
         return hit(of: request.largerVariants, for: request) { MemoryQuery($0) }
     }
 
@@ -44,12 +33,12 @@ final class MemoryLookUp: Sendable {
         if let rank = request.variantRank {
             let larger = request.largerVariants
             if let hit = hit(of: larger.reversed(), for: request, query) { return hit }
-            if let entry = cache.entry(for: query(request), answering: request) {
+            if let entry = memoryCache.entry(for: query(request), answering: request) {
                 return MemoryHit(entry: entry, url: request.url)
             }
             return hit(of: (0..<rank).reversed(), for: request, query)
         }
-        return cache.entry(for: query(request), answering: request).map { MemoryHit(entry: $0, url: request.url) }
+        return memoryCache.entry(for: query(request), answering: request).map { MemoryHit(entry: $0, url: request.url) }
     }
 
     private func hit(
@@ -60,7 +49,7 @@ final class MemoryLookUp: Sendable {
         for rank in variants {
             var query = query(request.reading(variant: rank))
             query.isRepeated = true
-            if let entry = cache.entry(for: query, answering: request) {
+            if let entry = memoryCache.entry(for: query, answering: request) {
                 return MemoryHit(entry: entry, url: request.with(variant: rank).url)
             }
         }
@@ -74,9 +63,9 @@ final class MemoryLookUp: Sendable {
     }
 
     private func validates(_ entry: MemoryEntry, for request: ImageRequest) -> Bool {
+        // The validators are in the disk cache.
         guard let time = entry.terms?.staleTime, time < .infinity, request.cachePolicy.validatesStaleImage,
-            hasValidators,
-            request.readTiers.contains(.originals)
+            dataCache != nil, request.readTiers.contains(.originals)
         else { return false }
         return time <= clock.now.timeIntervalSince1970
     }

@@ -8,18 +8,10 @@ extension CacheEntry {
 }
 
 /// The decoded copies on disk, at the sizes at which images are shown.
-final class RenditionTier: Sendable {
-    let cache: DiskCache?
-    private let coder: (any RenditionCoding)?
-    private let loaders: LoaderRegistry
-    private let clock: any TimeKeeping
-
-    init(_ dependencies: Pipeline.Dependencies) {
-        cache = dependencies.renditionCache
-        coder = dependencies.renditionCoder
-        loaders = dependencies.loaders
-        clock = dependencies.clock
-    }
+struct RenditionTier: PipelineStage {
+    let context: StageContext
+    var cache: DiskCache? { context.dependencies.renditionCache }
+    private var coder: (any RenditionCoding)? { context.dependencies.renditionCoder }
 
     /// Whether a request reads or writes a rendition. An image at its own size decodes as quickly from the original.
     func isUsed(by request: ImageRequest) -> Bool {

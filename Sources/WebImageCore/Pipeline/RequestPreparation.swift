@@ -1,33 +1,22 @@
 import FoundationEssentials
 
 /// From the request of an app to that of the stages, in two steps. Interceptors stand between them.
-///
-/// It is an object of its own because callers use it with each bind, and would copy all dependencies of the pipeline.
-final class RequestPreparation: Sendable {
-    private let requestProcessor: (@Sendable (ImageRequest) -> ImageRequest)?
-    private let network: any NetworkMonitoring
-    private let scaler: ImageScaler?
-    private let cacheKeyFilter: CacheKeyFilter?
-    private let interceptors: [any ImageIntercepting]
-
-    init(_ dependencies: Pipeline.Dependencies) {
-        requestProcessor = dependencies.requestProcessor
-        network = dependencies.network
-        scaler = dependencies.scaler
-        cacheKeyFilter = dependencies.cacheKeyFilter
-        interceptors = dependencies.interceptors
-    }
+struct RequestPreparation: PipelineStage {
+    let context: StageContext
+    private var scaler: ImageScaler? { context.dependencies.scaler }
+    private var cacheKeyFilter: CacheKeyFilter? { context.dependencies.cacheKeyFilter }
+    private var interceptors: [any ImageIntercepting] { context.dependencies.interceptors }
 
     /// Whether loads go through code of the app.
     var hasInterceptors: Bool { !interceptors.isEmpty }
 
     /// The request after the function of the app that sees every request.
-    func process(_ request: ImageRequest) -> ImageRequest { requestProcessor?(request) ?? request }
+    func process(_ request: ImageRequest) -> ImageRequest { context.dependencies.requestProcessor?(request) ?? request }
 
     /// The request for the file that is loaded, with its key.
     func resolve(_ request: ImageRequest) -> ImageRequest {
         var request = request
-        if let low = request.lowDataURL, network.status.isMetered {
+        if let low = request.lowDataURL, context.dependencies.network.status.isMetered {
             request.url = low
             request.cacheKey = nil
             request.forgetVariants()

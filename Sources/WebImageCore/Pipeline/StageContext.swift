@@ -4,9 +4,6 @@ import Synchronization
 final class StageContext: Sendable {
     let dependencies: Pipeline.Dependencies
     let graph: SharedGraph
-    let preparation: RequestPreparation
-    let memory: MemoryLookUp
-    let renditions: RenditionTier
     let maker: ImageMaker
     let writer: DiskWriter
     /// The queues without which no image is loaded.
@@ -21,9 +18,6 @@ final class StageContext: Sendable {
     init(_ dependencies: Pipeline.Dependencies) {
         self.dependencies = dependencies
         graph = SharedGraph(decodeQueue: dependencies.decodeQueue)
-        preparation = RequestPreparation(dependencies)
-        memory = MemoryLookUp(dependencies)
-        renditions = RenditionTier(dependencies)
         maker = ImageMaker(dependencies)
         writer = DiskWriter(dependencies)
         requiredQueues = [dependencies.intakeQueue, dependencies.ioQueue, dependencies.decodeQueue]
@@ -38,12 +32,11 @@ protocol PipelineStage: Sendable {
 
 extension PipelineStage {
     var graph: SharedGraph { context.graph }
-    var preparation: RequestPreparation { context.preparation }
-    var memory: MemoryLookUp { context.memory }
-    var renditions: RenditionTier { context.renditions }
+    var preparation: RequestPreparation { RequestPreparation(context: context) }
+    var memory: MemoryLookUp { MemoryLookUp(context: context) }
+    var renditions: RenditionTier { RenditionTier(context: context) }
     var maker: ImageMaker { context.maker }
     var memoryCache: any MemoryCaching { context.dependencies.memoryCache }
-    var memoryLifetime: Duration? { context.dependencies.memoryLifetime }
     var dataCache: (any DataCaching)? { context.dependencies.dataCache }
     var loaders: LoaderRegistry { context.dependencies.loaders }
     var ioQueue: WorkQueue { context.dependencies.ioQueue }

@@ -1,6 +1,6 @@
 /// The steps that change a decoded image, in order, before it is cached in memory and shown.
 ///
-///     picture.setImage(with: url, transformer: .resize(to: size, .cover) + .rounded(12))
+///     picture.setImage(with: ImageRequest(url: url, transformer: .resize(to: size, .cover) + .rounded(12)))
 ///
 /// The figures of the transformers show what they make of this image:
 ///

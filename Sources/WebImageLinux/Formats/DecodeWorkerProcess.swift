@@ -42,7 +42,10 @@ package enum DecodeWorkerProcess {
     /// Those that browsers know (Encoding Standard, section 4.2), as far as they have modules of their own.
     private static let encodings =
         (1...16).map { "ISO-8859-\($0)" } + (0...8).map { "WINDOWS-125\($0)" }
-        + ["KOI8-R", "KOI8-U", "IBM866", "MACINTOSH", "GB18030", "GBK", "BIG5", "EUC-JP", "SHIFT_JIS", "EUC-KR"]
+        + [
+            "KOI8-R", "KOI8-U", "IBM866", "MACINTOSH", "GB18030", "GBK", "GB2312", "BIG5", "EUC-JP", "SHIFT_JIS",
+            "EUC-KR",
+        ]
 
     private static func loadModules() {
         guard let formats = gdk_pixbuf_get_formats() else { return }

@@ -53,7 +53,7 @@ private func pointers(url: URL, box: UnsafeMutablePointer<GtkBox>) {
 private func loads(picture: PicturePointer, url: URL, size: PixelSize, image: WebImage) {
     picture.setImage(image)
     let task = picture.setImage(with: url)
-    picture.setImage(with: url, transformer: .resize(to: size, .cover) + .rounded(12))
+    picture.setImage(with: ImageRequest(url: url, transformer: .resize(to: size, .cover) + .rounded(12)))
     _ = task
 }
 

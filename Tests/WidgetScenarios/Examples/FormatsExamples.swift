@@ -50,8 +50,9 @@ private func desktop(picture: Picture, url: URL, movie: URL) async throws {
 
 @MainActor
 private func transformers(picture: Picture, url: URL) {
-    picture.setImage(with: url, transformer: .resize(to: PixelSize(width: 400, height: 300), .cover) + .rounded(12))
-    picture.setImage(with: url, transformer: ImageTransformer(Negative()) + .circle())
+    let crop = ImageTransformer.resize(to: PixelSize(width: 400, height: 300), .cover)
+    picture.setImage(with: ImageRequest(url: url, transformer: crop + .rounded(12)))
+    picture.setImage(with: ImageRequest(url: url, transformer: ImageTransformer(Negative()) + .circle()))
 }
 
 struct Negative: ImageTransforming {
@@ -95,15 +96,15 @@ private func partialImages(request: inout ImageRequest) {
 @MainActor
 private func focus(picture: Picture, url: URL) {
     let face = ImagePoint(x: 0.4, y: 0.2)
-    picture.setImage(with: url, transformer: .circle(focus: face))
+    picture.setImage(with: ImageRequest(url: url, transformer: .circle(focus: face)))
     picture.setImage(with: url, options: BindingOptions(focus: face))
 }
 
 @MainActor
 private func blending(picture: Picture, url: URL, logo: WebImage, paper: WebImage) {
-    picture.setImage(with: url, transformer: .tint(ImageColor(0x3584E4), blendMode: .multiply))
-    picture.setImage(with: url, transformer: .overlay(logo, key: "logo 2", at: .bottomRight))
-    picture.setImage(with: url, transformer: .overlay(paper, key: "paper 1", blendMode: .softLight))
+    picture.setImage(with: ImageRequest(url: url, transformer: .tint(ImageColor(0x3584E4), blendMode: .multiply)))
+    picture.setImage(with: ImageRequest(url: url, transformer: .overlay(logo, key: "logo 2", at: .bottomRight)))
+    picture.setImage(with: ImageRequest(url: url, transformer: .overlay(paper, key: "paper 1", blendMode: .softLight)))
 }
 
 private func writing(image: WebImage) throws {

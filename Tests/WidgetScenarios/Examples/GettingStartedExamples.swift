@@ -31,7 +31,7 @@ private func hearOfIt(url: URL, picture: Picture) {
 
 @MainActor
 private func awaitIt(url: URL, picture: Picture) async throws {
-    let response = try await picture.setImage(with: url, transformer: .circle()).response
+    let response = try await picture.setImage(with: ImageRequest(url: url, transformer: .circle())).response
     _ = response
 }
 

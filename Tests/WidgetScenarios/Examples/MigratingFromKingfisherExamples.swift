@@ -19,9 +19,8 @@ final class ProfileView {
         avatarView.imageIndicator = .activity
         avatarView.imageTransition = .crossfade(duration: .milliseconds(200))
         avatarView.setImage(
-            with: profile.avatarURL,
-            placeholder: .icon("avatar-default-symbolic"),
-            transformer: .rounded(8)
+            with: ImageRequest(url: profile.avatarURL, transformer: .rounded(8)),
+            placeholder: .icon("avatar-default-symbolic")
         ) { result in
             switch result {
             case .success(let response): print(response.source)

@@ -20,10 +20,8 @@ final class PhotoCell {
 
     func show(_ url: URL) {
         picture.setImage(
-            with: url,
-            placeholder: .icon("image-x-generic-symbolic"),
-            loading: .progressive,
-            transformer: .rounded(12)
+            with: ImageRequest(url: url, loading: .progressive, transformer: .rounded(12)),
+            placeholder: .icon("image-x-generic-symbolic")
         )
     }
 

@@ -27,14 +27,11 @@ final class PhotoScreen {
 
     func show(_ photo: Photo) {
         avatarView.setImage(
-            with: photo.authorURL,
-            placeholder: .icon("avatar-default-symbolic"),
-            transformer: .circle()
+            with: ImageRequest(url: photo.authorURL, transformer: .circle()),
+            placeholder: .icon("avatar-default-symbolic")
         )
         photoView.setImage(
-            with: photo.url,
-            loading: .progressive,
-            retry: .always,
+            with: ImageRequest(url: photo.url, loading: .progressive, retry: .always),
             progress: { [statusLabel] received, expected in
                 gtk_label_set_text(statusLabel, "\(received) of \(expected ?? 0) bytes")
             },

@@ -11,9 +11,8 @@ private func showAnImage(url: URL) {
     picture.setImage(with: url)
 
     picture.setImage(
-        with: url,
+        with: ImageRequest(url: url, loading: .progressive),
         placeholder: .icon("image-x-generic-symbolic"),
-        loading: .progressive,
         progress: { received, expected in print(received, expected ?? 0) },
         completion: { result in
             switch result {
@@ -39,8 +38,9 @@ private func onAButton(url: URL, button: Button, picture: Picture) {
     button.setImage(with: url, for: .normal)
     button.setBackgroundImage(with: url)
     button.fixedImageSize = (48, 48)
-    picture.setImage(with: url, transformer: .circle(border: ImageBorder(width: 2, color: .white)))
-    picture.setImage(with: url, transformer: .resize(to: PixelSize(width: 400, height: 300), .cover) + .rounded(12))
+    picture.setImage(with: ImageRequest(url: url, transformer: .circle(border: ImageBorder(width: 2, color: .white))))
+    let crop = ImageTransformer.resize(to: PixelSize(width: 400, height: 300), .cover)
+    picture.setImage(with: ImageRequest(url: url, transformer: crop + .rounded(12)))
     picture.setImage(with: url, placeholder: .blurHash("LEHV6nWB2yk8pyo0adR*.7kCMdnj"))
 
     picture.imageTransition = .crossfade(duration: .milliseconds(200))
@@ -97,7 +97,7 @@ private func prefetch(urls: [URL]) {
 @MainActor
 private func refresh(picture: Picture, url: URL) {
     picture.setImage(with: ImageRequest(url: url, cachePolicy: .refresh))
-    picture.setImage(with: url, retry: .always)
+    picture.setImage(with: ImageRequest(url: url, retry: .always))
 }
 
 private func overTheNetwork(url: URL, other: URL, small: URL, token: String, secret: String) async throws {

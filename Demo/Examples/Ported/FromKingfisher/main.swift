@@ -67,16 +67,15 @@ final class PhotographCell: PhotoCell {
         resource.fallbackURLs = [photo.smallURL]
         // .lowDataMode(.network(photo.smallURL))
         resource.lowDataURL = photo.smallURL
+        //     options: [.processor(processor), .progressiveJPEG(ImageProgressive()), .keepCurrentImageWhileLoading],
+        (resource.transformer, resource.loading) = (processor, .progressive)
         // imageView.kf.setImage(
         imageView.setImage(
             //     with: resource,
             with: resource,
             //     placeholder: UIImage(named: "photograph"),
             placeholder: .icon("image-x-generic-symbolic"),
-            //     options: [.processor(processor), .progressiveJPEG(ImageProgressive()), .keepCurrentImageWhileLoading],
-            loading: .progressive,
             options: BindingOptions(whileLoading: .currentImage),
-            transformer: processor,
             //     progressBlock: { received, total in
             progress: { [weak self] received, total in
                 //         self?.textLabel?.text = "\(received) of \(total)"

@@ -63,18 +63,17 @@ final class PhotographCell: PhotoCell {
         let round = ImageTransformer.rounded(12, corners: .all, border: ImageBorder(width: 1, color: .white))
         // let rotate = SDImageRotationTransformer(angle: -.pi / 60, fitSize: true)
         let rotate = ImageTransformer.rotate(degrees: 3, growsToFit: true)
+        //     context: [.imageTransformer: SDImagePipelineTransformer(transformers: [resize, round, rotate])],
+        var request = ImageRequest(url: photo.url, transformer: resize + round + rotate)
+        //     options: [.progressiveLoad, .retryFailed, .delayPlaceholder],
+        (request.loading, request.retry) = (.progressive, .always)
         // imageView.sd_setImage(
         imageView.setImage(
             //     with: photo.url,
-            with: photo.url,
+            with: request,
             //     placeholderImage: UIImage(named: "photograph"),
             placeholder: .icon("image-x-generic-symbolic"),
-            //     options: [.progressiveLoad, .retryFailed, .delayPlaceholder],
-            loading: .progressive,
-            retry: .always,
             options: BindingOptions(whileLoading: .currentImage),
-            //     context: [.imageTransformer: SDImagePipelineTransformer(transformers: [resize, round, rotate])],
-            transformer: resize + round + rotate,
             //     progress: { received, expected, _ in
             progress: { [weak self] received, expected in
                 //         DispatchQueue.main.async { self?.textLabel?.text = "\(received) of \(expected)" }

@@ -13,12 +13,12 @@ struct BindingRequest {
     var partial: (@MainActor @Sendable (WebImage) -> Void)?
 
     init(
-        _ image: ImageRequest?,
+        _ source: (some ImageRequestConvertible)?,
         placeholder: Placeholder?,
         options: BindingOptions,
         manager: ImageManager
     ) {
-        self.image = image
+        image = source?.imageRequest
         self.placeholder = placeholder
         self.options = options
         self.manager = manager
@@ -47,20 +47,5 @@ struct BindingRequest {
         case (nil, nil): true
         default: false
         }
-    }
-}
-
-extension ImageRequestConvertible {
-    /// The request with what a caller of a binding asks for beside it.
-    func request(
-        _ loading: ImageRequest.Loading?,
-        _ retry: ImageRequest.Retry?,
-        transformer: ImageTransformer?
-    ) -> ImageRequest {
-        var request = imageRequest
-        if let loading { request.loading = loading }
-        if let retry { request.retry = retry }
-        if let transformer { request.transformer = transformer }
-        return request
     }
 }

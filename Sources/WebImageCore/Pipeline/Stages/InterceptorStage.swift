@@ -94,7 +94,7 @@ struct InterceptorStage: PipelineStage {
         let task = load.task
         if request.priority != load.request.priority { task.priority = request.priority }
         let child = task.makeChild(
-            context.preparation.resolve(request.completed(from: load.request)),
+            preparation.resolve(request.completed(from: load.request)),
             task.forwarding { _ in }
         )
         guard !Task.isCancelled, task.adopt(child) else { throw .cancelled(request.url) }

@@ -33,7 +33,7 @@ struct StoreStage: PipelineStage {
         let response = response.living(for: request.diskLifetime, from: now)
         let (freshness, seconds) = (response.freshness(now), now.timeIntervalSince1970)
         return MemoryTerms(
-            lifetime: request.memoryLifetime ?? memoryLifetime,
+            lifetime: request.memoryLifetime ?? context.dependencies.memoryLifetime,
             staleTime: freshness.map { seconds + response.timeInMemory($0, now) } ?? .infinity,
             servingLimit: freshness.map { seconds + $0.remainingDespiteErrors } ?? .infinity,
             varying: VaryingFields(response, request),
