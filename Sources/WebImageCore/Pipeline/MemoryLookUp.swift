@@ -19,7 +19,9 @@ struct MemoryLookUp: PipelineStage {
     func hit(for request: ImageRequest, isRepeated: Bool = false) -> MemoryHit? {
         var query = MemoryQuery(request)
         query.isRepeated = isRepeated
-        if let entry = memoryCache.entry(for: query, answering: request) { return MemoryHit(entry: entry, url: request.url) }
+        if let entry = memoryCache.entry(for: query, answering: request) {
+            return MemoryHit(entry: entry, url: request.url)
+        }
         return hit(of: request.largerVariants, for: request) { MemoryQuery($0) }
     }
 
