@@ -9,7 +9,7 @@ extension Page {
         title: tr("Try a URL"),
         summary: tr("Type an address and press Enter, or drop a link or a file on the image."),
         code: """
-            picture.setImage(with: URL(typed: text).map { ImageRequest(url: $0, loading: .progressive) }) { result in
+            picture.setImage(with: ImageRequest(url: URL(typed: text), loading: .progressive)) { result in
                 switch result {
                 case .success(let response): show("\\(size(response.image.naturalSize)), \\(response.source.title)")
                 case .failure(let error): show("\\(error)")
@@ -53,7 +53,7 @@ extension Page {
         _ show: @escaping @MainActor @Sendable (String) -> Void
     ) {
         show("")
-        picture.setImage(with: URL(typed: text).map { ImageRequest(url: $0, loading: .progressive) }) { result in
+        picture.setImage(with: ImageRequest(url: URL(typed: text), loading: .progressive)) { result in
             switch result {
             case .success(let response): show("\(size(response.image.naturalSize)), \(response.source.title)")
             // What was typed before has been replaced.
