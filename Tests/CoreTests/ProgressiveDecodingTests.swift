@@ -9,7 +9,9 @@ struct ProgressiveDecodingTests {
     func timerDuringWork() throws {
         // Given a thread that has fed the first bytes to the decoder
         var decoding = ProgressiveDecoding(pending: [])
-        let decoder = try #require(ByteCountingCoder().makeIncrementalDecoder(for: .jpeg, options: DecodeOptions()))
+        let (options, budget) = (DecodeOptions(), MemoryBudget(limit: 1 << 30))
+        let made = try #require(ByteCountingCoder().makeIncrementalDecoder(for: .jpeg, options: options))
+        let decoder = BudgetedIncrementalDecoder(made, hasHeader: false, options: options, budget: budget)
         let needsThread = decoding.append(Data(count: 600))
         #expect(needsThread)
         guard case .feed = decoding.nextStep() else {

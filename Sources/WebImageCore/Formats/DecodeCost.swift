@@ -113,7 +113,7 @@ extension MemoryBudget {
 /// A decoder of an arriving file that takes its memory from a budget once the header has arrived. Without room there are no
 /// partial images: the whole file is decoded in the end.
 ///
-/// @unchecked: one thread at a time uses a decoder.
+/// @unchecked: one thread at a time uses a decoder, which ``ProgressiveDecoding`` sees to.
 final class BudgetedIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable {
     /// Headers that are longer have a profile or a preview in front. Such files show no parts.
     private static let longestHead = 1 << 20

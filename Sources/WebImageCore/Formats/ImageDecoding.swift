@@ -34,8 +34,9 @@ extension ImageDecoding {
     ) -> (any IncrementalImageDecoding)? { nil }
 }
 
-/// Decodes one file while it arrives. One thread at a time uses it; a cancelled load releases it without finish(_:).
-public protocol IncrementalImageDecoding: AnyObject, Sendable {
+/// Decodes one file while it arrives. One thread at a time uses it, now this one and now that; a cancelled load releases it without
+/// finish(_:).
+public protocol IncrementalImageDecoding: AnyObject {
     /// Accepts the next bytes.
     /// - Throws: When they are damaged. The decoder is not used afterwards.
     func append(_ data: Data) throws(ImageError)

@@ -92,7 +92,7 @@ package final class ImageMaker: Sendable {
 
     /// Starts to decode a file that is still arriving.
     /// - Returns: `nil` when the decoder cannot show parts of it.
-    func makeIncrementalDecoder(for head: Data, of request: ImageRequest) -> (any IncrementalImageDecoding)? {
+    func makeIncrementalDecoder(for head: Data, of request: ImageRequest) -> BudgetedIncrementalDecoder? {
         var options = decodeOptions(request)
         let format = ImageFormat(sniffing: head, hint: request.formatHint)
         let hasHeader = format.descriptor?.readHeader != nil

@@ -6,7 +6,7 @@ struct ProgressiveDecoding: Sendable {
     enum Decoder: Sendable {
         /// The format is not known yet.
         case none
-        case running(any IncrementalImageDecoding)
+        case running(BudgetedIncrementalDecoder)
         /// The format has no partial images, or the bytes are damaged. The whole file is decoded in the end.
         case unavailable
     }
@@ -14,7 +14,7 @@ struct ProgressiveDecoding: Sendable {
     /// What the thread does next.
     enum Step: Sendable {
         case feed([Data], Decoder)
-        case show(any IncrementalImageDecoding)
+        case show(BudgetedIncrementalDecoder)
         case finish(FetchedData)
         case rest
     }

@@ -2,9 +2,7 @@ import FoundationEssentials
 import WebImageCore
 
 /// Decodes a file in a worker while it arrives. When the worker ends, the whole file is decoded by another one in the end.
-///
-/// @unchecked: one thread at a time uses a decoder, as IncrementalImageDecoding demands.
-final class SandboxedIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable {
+final class SandboxedIncrementalDecoder: IncrementalImageDecoding {
     private let sandbox: DecodeSandbox
     private let options: DecodeOptions
     private let handle: UInt64

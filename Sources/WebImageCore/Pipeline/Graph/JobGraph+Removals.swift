@@ -8,7 +8,7 @@ extension JobGraph {
         private var otherFetches: [Fetch] = []
 
         /// The decoders of partial images, with their canvases. Releasing one takes milliseconds.
-        private var decoders: [any IncrementalImageDecoding] = []
+        private var decoders: [BudgetedIncrementalDecoder] = []
 
         /// The stale images of jobs that go on without them.
         private var previews: [Job.Preview] = []

@@ -64,9 +64,9 @@ final class SharedGraph: Sendable {
 
 /// Decoders that are released by the thread that says so, and not by the last one that has heard of them.
 final class DecoderDisposal: Sendable {
-    private let decoders: Mutex<[any IncrementalImageDecoding]>
+    private let decoders: Mutex<[BudgetedIncrementalDecoder]>
 
-    init(_ decoders: [any IncrementalImageDecoding]) {
+    init(_ decoders: [BudgetedIncrementalDecoder]) {
         self.decoders = Mutex(decoders)
     }
 

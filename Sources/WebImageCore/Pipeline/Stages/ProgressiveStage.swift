@@ -60,7 +60,7 @@ struct ProgressiveStage: PipelineStage {
     }
 
     /// Shows what has been decoded, or a little later when another partial image was shown just now.
-    private func show(_ decoder: any IncrementalImageDecoding, for id: JobGraph.Job.ID, _ job: JobGraph.Job) {
+    private func show(_ decoder: BudgetedIncrementalDecoder, for id: JobGraph.Job.ID, _ job: JobGraph.Job) {
         let now = clock.now
         let interval = (job.key.progressiveOptions ?? ProgressiveOptions()).interval
         if case .progressive(let decoding) = job.preview, let pause = decoding.pause(at: now, interval: interval) {

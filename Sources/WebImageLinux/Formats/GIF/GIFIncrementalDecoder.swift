@@ -2,9 +2,7 @@ import FoundationEssentials
 import WebImageCore
 
 /// Decodes a GIF file while it arrives: its first frame row by row, then all frames that are complete.
-///
-/// @unchecked: one thread at a time uses a decoder.
-final class GIFIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable {
+final class GIFIncrementalDecoder: IncrementalImageDecoding {
     /// The first frame, once its header has arrived.
     private final class Frame {
         let size: PixelSize

@@ -3,9 +3,7 @@ import Glibc
 import WebImageCore
 
 /// Decodes a JPEG file while it arrives.
-///
-/// @unchecked: one thread at a time uses a decoder, and libjpeg works on any thread.
-final class JPEGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable {
+final class JPEGIncrementalDecoder: IncrementalImageDecoding {
     private let options: DecodeOptions
     private var reader: JPEGReader
     /// The beginning of the file, until its header is read.

@@ -2,9 +2,7 @@ import FoundationEssentials
 import WebImageCore
 
 /// Decodes a PNG file while it arrives: the rows of a still image, the complete frames of an animated one.
-///
-/// @unchecked: one thread at a time uses a decoder.
-final class PNGIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable {
+final class PNGIncrementalDecoder: IncrementalImageDecoding {
     /// Decodes the default image.
     private var still: PNGRowDecoder?
     private let options: DecodeOptions

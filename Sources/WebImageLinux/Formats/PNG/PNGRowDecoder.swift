@@ -5,9 +5,7 @@ import WebImageCore
 
 /// Decodes the default image of a PNG file while it arrives, with libpng's progressive reader: row by row, or in seven
 /// passes, the first of which shows the whole image coarsely.
-///
-/// @unchecked: one thread at a time uses a decoder, and libpng works on any thread.
-final class PNGRowDecoder: IncrementalImageDecoding, @unchecked Sendable {
+final class PNGRowDecoder: IncrementalImageDecoding {
     private let reader: PNGReader
     private let options: DecodeOptions
     /// The beginning of the file, until its header is read.

@@ -5,9 +5,7 @@ import FoundationEssentials
 import WebImageCore
 
 /// Decodes one file with a GdkPixbufLoader.
-///
-/// @unchecked: one thread at a time uses a decoder, and a loader works on any thread.
-final class PixbufIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable {
+final class PixbufIncrementalDecoder: IncrementalImageDecoding {
     private let format: ImageFormat
     private var options: DecodeOptions
     private let isElsewhere: Bool

@@ -4,9 +4,7 @@ import Glibc
 import WebImageCore
 
 /// Decodes a WebP file while it arrives.
-///
-/// @unchecked: one thread at a time uses a decoder, and libwebp works on any thread.
-final class WebPIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable {
+final class WebPIncrementalDecoder: IncrementalImageDecoding {
     private let options: DecodeOptions
     /// The beginning of the file, until there is enough to make a decoder.
     private var head = Data()
