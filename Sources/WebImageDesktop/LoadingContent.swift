@@ -139,7 +139,14 @@ private final class LoadingContent {
     /// The file of a media type: the bytes as they are, or all pixels as a PNG.
     private func file(as type: String) async throws(ImageError) -> Data {
         let data = try await manager.data(for: request)
-        if ImageFormat(sniffing: data).descriptor?.mediaTypes.contains(type) == true { return data }
+        let isPNG = type == "image/png"
+        if !isPNG || request.transformer == nil {
+            if ImageFormat(sniffing: data).descriptor?.mediaTypes.contains(type) == true { return data }
+        }
+        guard isPNG else {
+            let (reason, remedy) = ("The file is no \(type)", "Name the format of the file, or none.")
+            throw ImageError(.unsupportedFormat, url: request.url, reason: reason, remedy: remedy)
+        }
         let image = try await manager.image(for: request)
         let file = await Task.detached {
             Result { () throws(ImageError) in try CoderRegistry.builtIn.encode(image, as: .png) }

@@ -130,7 +130,7 @@ struct SlowDecodingTests {
                 isCancelled: () -> Bool
             ) throws(ImageError) -> WebImage {
                 memory.withLock { $0 = reservation }
-                throw options.badData("It takes too long")
+                throw ImageError(.timedOut, url: options.url, reason: "It takes too long", remedy: "")
             }
         }
         let (coder, budget) = (Coder(), MemoryBudget(limit: 1 << 20))
@@ -192,7 +192,7 @@ struct SlowDecodingTests {
             dependencies.formats.network.insert(.svg)
             dependencies.budget = budget
         }
-        let file = Data("<svg width='1' height='1'/>".utf8) + Data(repeating: 0x20, count: 8 << 20)
+        let file = Data("<svg width='1' height='1'/>".utf8) + Data(repeating: 0x20, count: (59 << 20) / 10)
         for number in 0..<6 {
             fixture.loader.answer(fixture.url("\(number).svg"), with: file)
             var request = ImageRequest(url: fixture.url("\(number).svg"))

@@ -194,9 +194,9 @@ static void begin_chunk(struct chunk_filter *filter) {
     bool is_optional = name[0] & 0x20;
     filter->has_ended = memcmp(name, "IEND", 4) == 0 || (!filter->is_used && !is_optional);
     bool is_pixels = memcmp(name, "IDAT", 4) == 0;
+    // libpng reads pixels piece by piece, and ends at other chunks between them. An empty one would bring it the sum.
+    if (is_pixels ? filter->has_pixels && length == 0 : length > longest_chunk || filter->has_pixels) filter->is_used = false;
     if (is_pixels) filter->has_pixels = true;
-    // libpng reads pixels piece by piece, and ends at other chunks between them.
-    if (!is_pixels && (length > longest_chunk || filter->has_pixels)) filter->is_used = false;
 }
 
 // Copies what libpng gets of the next bytes, and returns its length.

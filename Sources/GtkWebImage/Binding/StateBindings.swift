@@ -24,8 +24,7 @@ extension PictureBindable {
     /// already; those that fail are left out. All are drawn in the shape of the first one, with as many pixels. The animation
     /// replaces the image of the widget, and the next image replaces it.
     /// - Parameters:
-    ///   - sources: The URLs of the images, or requests for them, the first of which says how all are loaded. An empty list clears the
-    ///     widget, or shows the placeholder.
+    ///   - sources: The URLs of the images, or requests for them. An empty list clears the widget, or shows the placeholder.
     ///   - frameDuration: The duration of each frame. Default: 0.2 s.
     ///   - loopCount: The number of times to play the images; 0 means endlessly. Default: 0.
     ///   - placeholder: The stand-in until the first image arrives.
@@ -46,8 +45,8 @@ extension PictureBindable {
     ) -> ImageTask {
         var request = BindingRequest(sources.first, placeholder: placeholder, options: options, manager: manager)
         if !sources.isEmpty {
-            let urls = sources.map(\.imageRequest.url)
-            request.sequence = ImageSequence(urls: urls, frameDuration: frameDuration, loopCount: loopCount)
+            let requests = sources.map(\.imageRequest)
+            request.sequence = ImageSequence(requests: requests, frameDuration: frameDuration, loopCount: loopCount)
         }
         return imageBinding.set(request, completion)
     }

@@ -159,7 +159,7 @@ extension DecodeScheduler {
             } catch {
                 // The memory is given back before more is taken, so that no decode waits for another one. A loader that was left behind
                 // keeps what it has.
-                if error.pixelCount(after: run.pixelCount) != nil { memory.shrink(to: 0) }
+                if error.code != .timedOut, !error.isCancelled { memory.shrink(to: 0) }
                 throw error
             }
             completion(job, .success(value), memory)

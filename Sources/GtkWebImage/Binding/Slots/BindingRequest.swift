@@ -41,10 +41,11 @@ struct BindingRequest {
 
     /// Whether both ask for the same image in the same way. Placeholders and handlers do not count.
     func isEquivalent(to other: BindingRequest) -> Bool {
-        guard manager === other.manager, options == other.options, sequence == other.sequence else { return false }
-        return switch (image, other.image) {
-        case (let image?, let other?): image.isEquivalent(to: other)
-        case (nil, nil): true
+        guard manager === other.manager, options == other.options else { return false }
+        return switch (sequence, other.sequence, image, other.image) {
+        case (let sequence?, let other?, _, _): sequence.isEquivalent(to: other)
+        case (nil, nil, let image?, let other?): image.isEquivalent(to: other)
+        case (nil, nil, nil, nil): true
         default: false
         }
     }

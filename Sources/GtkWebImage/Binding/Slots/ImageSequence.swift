@@ -2,10 +2,16 @@ import FoundationEssentials
 import WebImageCore
 
 /// Images that play one after the other.
-struct ImageSequence: Equatable {
-    var urls: [URL]
+struct ImageSequence {
+    var requests: [ImageRequest]
     var frameDuration: Duration
     var loopCount: Int
+
+    /// Whether both play the same images in the same way.
+    func isEquivalent(to other: ImageSequence) -> Bool {
+        (frameDuration, loopCount) == (other.frameDuration, other.loopCount)
+            && requests.elementsEqual(other.requests) { $0.isEquivalent(to: $1) }
+    }
 }
 
 extension ImageSlot {
@@ -15,9 +21,8 @@ extension ImageSlot {
         let task = load.task
         let generation = task.childGeneration
         let arriving = SequenceLoad(sequence)
-        for (index, url) in sequence.urls.enumerated() {
-            var request = load.makeRequest(size, for: widget)
-            request.url = url
+        for (index, image) in sequence.requests.enumerated() {
+            let request = load.makeRequest(size, for: widget, of: image)
             let completion: Completion = { [weak self] result in
                 arriving.add(result, at: index)
                 guard task.childGeneration == generation else { return }
@@ -27,7 +32,7 @@ extension ImageSlot {
                 }
                 guard case .loading = current?.state else { return }
                 if task.isCancelled {
-                    finish(task, .failure(.cancelled(url)))
+                    finish(task, .failure(.cancelled(image.url)))
                 } else if arriving.isComplete {
                     finish(task, arriving.result)
                 } else if let image = arriving.image {
@@ -53,8 +58,8 @@ private final class SequenceLoad {
 
     init(_ sequence: ImageSequence) {
         self.sequence = sequence
-        responses = Array(repeating: nil, count: sequence.urls.count)
-        missingCount = sequence.urls.count
+        responses = Array(repeating: nil, count: sequence.requests.count)
+        missingCount = sequence.requests.count
     }
 
     func add(_ result: Result<ImageResponse, ImageError>, at index: Int) {
@@ -86,7 +91,7 @@ private final class SequenceLoad {
     /// How it ends when all are through.
     var result: Result<ImageResponse, ImageError> {
         guard let image, let first = responses.compactMap({ $0 }).first else {
-            return .failure(firstError ?? .cancelled(sequence.urls.first))
+            return .failure(firstError ?? .cancelled(sequence.requests.first?.url))
         }
         return .success(ImageResponse(image: image, source: first.source, url: first.url))
     }

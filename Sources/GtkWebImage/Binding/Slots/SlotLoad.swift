@@ -135,9 +135,14 @@ struct SlotLoad: Sendable {
     }
 
     /// The request of a child task.
+    /// - Parameter part: One of several images. Default: the image.
     @MainActor
-    func makeRequest(_ size: DecodeSize, for widget: WidgetReference?) -> ImageRequest {
-        var result = image.onScreen
+    func makeRequest(
+        _ size: DecodeSize,
+        for widget: WidgetReference?,
+        of part: ImageRequest? = nil
+    ) -> ImageRequest {
+        var result = (part ?? image).onScreen
         if ignoresFailureCache { result.retry = .always }
         result.decodeSize = size
         // The manager's request processor may add a transformer, whose radii are in application pixels.

@@ -65,9 +65,10 @@ final class SharedPlayer {
             Self.synchronized = Self.synchronized.filter { $0.value.player != nil && $0.value.player !== self }
             Self.synchronized[key] = WeakPlayer(player: self)
         }
+        let wasPlaying = player.isPlaying
         player.show(image)
         // It plays again where it had reached the end of what had arrived.
-        systemSettingsChanged()
+        if player.isPlaying, !wasPlaying { systemSettingsChanged() }
         return nil
     }
 

@@ -48,7 +48,8 @@ public struct MemoryQuery: Sendable {
         let natural = image.naturalSizeBeforeTransform
         let target = size.target(for: natural)
         // A drawing at its own size would fill a larger box.
-        if image.isVector, let box = size.box, box.width > natural.width || box.height > natural.height,
+        if image.isVector, target == natural, let box = size.box,
+            box.width > natural.width || box.height > natural.height,
             let options = image.decodeOptions, options.size.box == nil
         {
             return false

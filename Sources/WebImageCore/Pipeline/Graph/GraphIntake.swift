@@ -180,7 +180,7 @@ struct GraphIntake: PipelineStage {
             count += loads.count
             if !hasRoom { excess -= loads.count }
         }
-        context.intake.withLock { $0.isAdmitting = false }
+        context.intake.withLock { $0.isAdmitting = $0.isDue && $0.admits }
     }
 
     /// Removes and returns the loads that are due. They count as running until they are in the graph.

@@ -51,9 +51,10 @@ extension JobGraph {
         return startFetch(fetch) + updatePriority(of: fetch)
     }
 
-    /// Has an image loaded again for its next use, once a job has ended that shows it, if there is one.
-    mutating func refresh(_ request: ImageRequest, after id: Job.ID?) -> [Effect] {
-        id.flatMap { updateJob($0) { $0.isStale = true } } == nil ? [.refresh(request)] : []
+    /// Has an image loaded again for its next use, once the first job has ended that shows it, if there is one.
+    mutating func refresh(_ request: ImageRequest, after jobs: [Job.ID]) -> [Effect] {
+        for id in jobs { updateJob(id) { $0.isStale = true } }
+        return jobs.isEmpty ? [.refresh(request)] : []
     }
 
     /// Fetches bytes once more that turned out to be incomplete, as after an attempt that failed.

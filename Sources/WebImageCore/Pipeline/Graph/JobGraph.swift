@@ -423,7 +423,6 @@ extension JobGraph {
         jobsByKey[job.key] = nil
         jobCounts[job.priority.rank] -= 1
         if let fetch = job.fetch { fetches[fetch]?.jobs.removeAll { $0 == id } }
-        if job.isStale { endings.append(.refresh(job.request)) }
         removals.add(job)
         if case .progressive = job.preview { job.preview = .none }
         return job
@@ -434,6 +433,10 @@ extension JobGraph {
     mutating func finishJob(_ id: Job.ID) -> [ImageTask] {
         guard let job = removeJob(id) else { return [] }
         for task in job.tasks { jobsByTask[ObjectIdentifier(task)] = nil }
+        guard job.isStale else { return job.tasks }
+        endings.append(.refresh(job.request))
+        // One refresh is enough for all jobs.
+        for (id, other) in jobs where other.key.fetch == job.key.fetch { jobs[id]?.isStale = false }
         return job.tasks
     }
 

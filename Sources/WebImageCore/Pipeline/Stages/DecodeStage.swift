@@ -25,8 +25,7 @@ struct DecodeStage: PipelineStage {
         for job in jobs where job.wantsThumbnail {
             partialImageStage.submitThumbnail(of: data, for: job.id, priority: job.priority)
         }
-        // One refresh is enough for all jobs.
-        if data.isStale, let request = fetch?.request { graph.update { $0.refresh(request, after: jobs.first?.id) } }
+        if data.isStale, let request = fetch?.request { graph.update { $0.refresh(request, after: jobs.map(\.id)) } }
         for job in jobs where !graph.withLock({ $0.handOver(data, to: job.id) }) {
             submit(job.id, data, priority: job.priority)
         }
@@ -42,8 +41,10 @@ struct DecodeStage: PipelineStage {
     private func submit(_ id: JobGraph.Job.ID, _ data: FetchedData, priority: ImagePriority) {
         let isSlow = graph.job(id).map { scheduler.isSlow(data, for: $0.request) } ?? false
         var data = data
-        // The bodies of slow decodes do not keep others from being read.
-        if isSlow { data.reservation = budget.arrivingBody(data.loaded.isInFile ? 0 : data.loaded.data.count) }
+        // The bodies of slow decodes do not keep others from being read, up to a limit.
+        if isSlow, budget.arrivingByteCount < budget.bodyLimit {
+            data.reservation = budget.arrivingBody(data.loaded.isInFile ? 0 : data.loaded.data.count)
+        }
         scheduler.submit(id, making: .image, priority: priority, isSlow: isSlow) { [data] in self.decode(id, data) }
     }
 
