@@ -12,7 +12,8 @@ extension Page {
         ),
         code: """
             picture.setImage(with: ImageRequest(url: url, transformer: .rounded(24)))
-            avatar.setImage(with: ImageRequest(url: url, transformer: .circle(border: ImageBorder(width: 4, color: .white))))
+            let ring = ImageBorder(width: 4, color: .white)
+            avatar.setImage(with: ImageRequest(url: url, transformer: .circle(border: ring)))
             picture.setImage(with: ImageRequest(url: url, transformer: .blur(8) + .sepia))
             """,
         parts: ["TransformerTile.swift"]
@@ -55,9 +56,8 @@ extension Page {
     @MainActor
     private static func sample(_ picture: Picture, avatar: Button, url: URL) {
         picture.setImage(with: ImageRequest(url: url, transformer: .rounded(24)))
-        avatar.setImage(
-            with: ImageRequest(url: url, transformer: .circle(border: ImageBorder(width: 4, color: .white)))
-        )
+        let ring = ImageBorder(width: 4, color: .white)
+        avatar.setImage(with: ImageRequest(url: url, transformer: .circle(border: ring)))
         picture.setImage(with: ImageRequest(url: url, transformer: .blur(8) + .sepia))
     }
 }
