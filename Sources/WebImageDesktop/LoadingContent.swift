@@ -11,7 +11,7 @@ extension ImageManager {
     ///     let content = ImageManager.shared.makeContentProvider(for: url, format: picture.currentImage?.format)
     ///
     /// The image is loaded when another program asks for it: the bytes of the file, or all of its pixels as a PNG. What a widget shows of
-    /// it may be smaller.
+    /// it may be smaller. When the load fails, that program gets the text of the error (`G_IO_ERROR_FAILED`).
     /// - Parameters:
     ///   - request: A URL or an ImageRequest. Its transformer applies to the PNG alone.
     ///   - format: The format of the file, as far as it is known. Default: only a PNG is offered.

@@ -34,7 +34,7 @@ extension ImageDecoding {
     ) -> (any IncrementalImageDecoding)? { nil }
 }
 
-/// Decodes one file while it arrives. One thread at a time uses it, now this one and now that; a cancelled load releases it without
+/// Decodes one file while it arrives. One thread at a time uses it, not always the same; a cancelled load releases it without
 /// finish(_:).
 public protocol IncrementalImageDecoding: AnyObject {
     /// Accepts the next bytes.

@@ -39,7 +39,7 @@ package enum DecodeWorkerProcess {
         return Array(folders.prefix(count))
     }
 
-    /// Those that browsers know (Encoding Standard, section 4.2), as far as they have modules of their own.
+    /// The encodings that browsers know (Encoding Standard, section 4.2) and iconv has modules for.
     private static let encodings =
         (1...16).map { "ISO-8859-\($0)" } + (0...8).map { "WINDOWS-125\($0)" }
         + [

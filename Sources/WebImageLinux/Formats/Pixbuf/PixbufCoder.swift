@@ -127,14 +127,13 @@ extension PixbufCoder: ExtendedDecoding {
         return try wait.run(holding: reservation, until: { loader.isElsewhere && isCancelled() }, work)
     }
 
-    /// A file that glycin recognises by its first bytes: an AVIF by its major brand, which need not be that of AVIF.
+    /// A file as glycin recognises it by its first bytes: an AVIF with the major brand `avif`, which may be a compatible one only.
     private static func recognisable(_ data: Data, _ format: ImageFormat) -> Data {
         guard format == .avif, data.count > 12 else { return format == .svg ? compressed(data) : data }
         return data.prefix(8) + Data("avif".utf8) + data.dropFirst(12)
     }
 
-    /// A compressed drawing. One that is not compressed has to begin with `<svg`, and
-    /// ElementTree of Python writes `<ns0:svg`.
+    /// A compressed drawing, since glycin recognises others by `<svg` alone, and ElementTree of Python writes `<ns0:svg`.
     private static func compressed(_ data: Data) -> Data {
         guard !data.starts(with: [0x1F, 0x8B]), let compressor = libdeflate_alloc_compressor(1) else { return data }
         defer { libdeflate_free_compressor(compressor) }
