@@ -346,7 +346,18 @@ extension Scenario {
                 color == 0x123456 ? stage.server.url("/missing") : stage.url(color)
             }
             picture.imagePlayback.isAutomatic = false
-            picture.setAnimationImages(with: urls, loopCount: 2, manager: stage.manager, completion: stage.completion)
+            // Each has a separate request, for example with a key for a URL that changes.
+            let requests = urls.enumerated().map { index, url in
+                var request = ImageRequest(url: url)
+                request.cacheKey = "frame \(index)"
+                return request
+            }
+            picture.setAnimationImages(
+                with: requests,
+                loopCount: 2,
+                manager: stage.manager,
+                completion: stage.completion
+            )
             // The last image arrives first and is shown.
             gates[0x0000FF]?.open()
             expect(MainLoopPump.run(until: { picture.currentImage?.color == 0x0000FF }))
