@@ -10,7 +10,7 @@ public enum CachePolicy: Hashable, Sendable {
     case cachedOnly
     /// The cached image is handed to the partial handler at once, and the server is asked whether it is still current,
     /// which costs one conditional request. The completion receives the outcome. When the server cannot be reached, it
-    /// receives the cached image, and ``ImageResponse/refreshError`` says why.
+    /// receives the cached image, and ``LoadResponse/refreshError`` says why.
     case refresh
     /// The caches are not read. What the loader sends replaces what they hold.
     case reload

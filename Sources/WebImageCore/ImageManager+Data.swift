@@ -20,11 +20,7 @@ extension ImageManager {
     /// - Parameter request: A URL or an ``ImageRequest``.
     /// - Throws: ``ImageError``, with the code ``ImageError/Code/cancelled`` when the load was cancelled.
     public func dataResponse(for request: some ImageRequestConvertible) async throws(ImageError) -> DataResponse {
-        let task = makeDataTask(for: request, on: InlineDispatcher())
-        // A cancelled task is not started, so that nothing is fetched.
-        if Task.isCancelled { task.cancel() }
-        task.start()
-        return try await task.response
+        try await load(request)
     }
 
     /// Starts to load the bytes of a URL, as ``data(for:)`` does. The callbacks run on the main loop.
@@ -39,16 +35,13 @@ extension ImageManager {
         progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
         completion: @escaping @MainActor @Sendable (Result<DataResponse, ImageError>) -> Void
     ) -> DataTask {
-        // The dispatcher delivers on the main thread.
-        @Sendable func report(_ received: Int64, _ expected: Int64?) {
-            MainActor.assumeIsolated { progress?(received, expected) }
-        }
-        return loadData(
-            request,
+        let task: DataTask = makeTask(
+            for: request,
             on: dependencies.dispatcher,
-            progress: progress == nil ? nil : report,
-            completion: { result in MainActor.assumeIsolated { completion(result) } }
+            handlers: .mainActor(progress: progress, partial: nil, completion: completion)
         )
+        task.start()
+        return task
     }
 
     /// Starts to load the bytes of a URL, as ``data(for:)`` does, with callbacks on a dispatcher of the caller's.
@@ -65,23 +58,12 @@ extension ImageManager {
         progress: (@Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
         completion: @escaping @Sendable (Result<DataResponse, ImageError>) -> Void
     ) -> DataTask {
-        let task = makeDataTask(for: request, on: dispatcher, onProgress: progress, completion: completion)
+        let task: DataTask = makeTask(
+            for: request,
+            on: dispatcher,
+            handlers: .nonisolated(progress: progress, partial: nil, completion: completion)
+        )
         task.start()
         return task
-    }
-
-    private func makeDataTask(
-        for request: some ImageRequestConvertible,
-        on dispatcher: any CallbackDispatching,
-        onProgress: (@Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
-        completion: DataTask.Completion? = nil
-    ) -> DataTask {
-        DataTask(
-            request: pipeline.prepare(request.imageRequest),
-            pipeline: pipeline,
-            dispatcher: dispatcher,
-            onProgress: onProgress,
-            completion: completion
-        )
     }
 }

@@ -193,31 +193,36 @@ public final class ImageManager: Sendable {
         makeTask(for: request, on: dependencies.dispatcher, handlers: handlers)
     }
 
-    func makeTask(
+    func makeTask<Content>(
         for request: some ImageRequestConvertible,
         on dispatcher: any CallbackDispatching,
-        handlers: ImageTask.Handlers?
-    ) -> ImageTask {
+        handlers: LoadTask<Content>.Handlers?
+    ) -> LoadTask<Content> {
         let preparation = pipeline.preparation
         let processed = preparation.process(request.imageRequest)
-        return ImageTask(
+        return LoadTask(
             request: preparation.resolve(processed),
             pipeline: pipeline,
             dispatcher: dispatcher,
             handlers: handlers,
-            intercepted: preparation.hasInterceptors ? processed : nil
+            intercepted: preparation.hasInterceptors && Content.self == WebImage.self ? processed : nil
         )
+    }
+
+    /// Loads an image or bytes for a caller that awaits them.
+    func load<Content>(_ request: some ImageRequestConvertible) async throws(ImageError) -> LoadResponse<Content> {
+        let task: LoadTask<Content> = makeTask(for: request, on: InlineDispatcher(), handlers: nil)
+        // A cancelled task is not started, so that nothing is fetched.
+        if Task.isCancelled { task.cancel() }
+        task.start()
+        return try await task.response
     }
 
     /// Loads an image, with all that is known about it. Cancelling the awaiting Swift task cancels the load.
     /// - Parameter request: A URL or an ``ImageRequest``.
     /// - Throws: ``ImageError``, with the code ``ImageError/Code/cancelled`` when the load was cancelled.
     public func response(for request: some ImageRequestConvertible) async throws(ImageError) -> ImageResponse {
-        let task = makeTask(for: request, on: InlineDispatcher(), handlers: nil)
-        // A cancelled task is not started, so that nothing is fetched.
-        if Task.isCancelled { task.cancel() }
-        task.start()
-        return try await task.response
+        try await load(request)
     }
 
     /// Loads an image. Cancelling the awaiting Swift task cancels the load.

@@ -74,7 +74,7 @@ public struct ImageRequest: Hashable, Sendable {
         set { change { $0.loader = newValue.map(ComparedByIdentity.init) } }
     }
     /// URLs that are tried in order when the image cannot be loaded, for whatever reason, after its retries. The load succeeds with the
-    /// first of them that loads, and ``ImageResponse/fallbackError`` says why it is not the image. A widget that could not reach the
+    /// first of them that loads, and ``LoadResponse/fallbackError`` says why it is not the image. A widget that could not reach the
     /// server loads the image itself once there is a network again, and after any transient error when it is set again. Default: none.
     public var fallbackURLs: [URL] {
         get { extended.fallbackURLs }
@@ -133,7 +133,7 @@ public struct ImageRequest: Hashable, Sendable {
         get { extended.cacheLifetime }
         set { change { $0.cacheLifetime = newValue } }
     }
-    /// Values of the app, found again in ``ImageTask/request``. Nothing depends on them. Default: none.
+    /// Values of the app, found again in ``LoadTask/request``. Nothing depends on them. Default: none.
     public var userInfo: [String: any Sendable] {
         get { extended.userInfo.value }
         set { change { $0.userInfo.value = newValue } }

@@ -2,7 +2,7 @@ public import FoundationEssentials
 
 /// The head of an HTTP response: everything but its body.
 ///
-/// A response has it as ``ImageResponse/head``, an error as ``ImageError/head``; modifiers and handlers of the downloader see it
+/// A response has it as ``LoadResponse/head``, an error as ``ImageError/head``; modifiers and handlers of the downloader see it
 /// before the body is read.
 public struct ResponseHead: Sendable, Hashable {
     /// The URL that answered: the one that was requested last, after redirects and modifiers.

@@ -294,7 +294,7 @@ struct ImageCacheTests {
     @Test("A serializer replaces the stored bytes or prevents storing")
     func serializer() async throws {
         let other = TestImage.solid(0xFF0000, size: PixelSize(width: 10, height: 10))
-        for (kept, source) in [(other, ImageResponse.Source.disk), (nil, .loader)] {
+        for (kept, source) in [(other, LoadSource.disk), (nil, .loader)] {
             let fixture = ManagerFixture(
                 serializer: CacheSerializer { image, _, url in
                     image.pixelSize.width == 400 && url.lastPathComponent == "a" ? kept : Data()

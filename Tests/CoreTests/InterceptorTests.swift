@@ -169,7 +169,7 @@ struct InterceptorTests {
                 }
             ])
             fixture.manager.cache.store(image, for: fixture.url("a"), in: .memory)
-            let ends = EventLog<ImageResponse.Source>()
+            let ends = EventLog<LoadSource>()
             fixture.manager.load(fixture.url("a"), on: InlineDispatcher()) { result in
                 if let source = try? result.get().source { ends.add(source) }
             }

@@ -139,7 +139,7 @@ struct JobGraphTests {
     func staleImages() {
         let graph = TestGraph()
         let request = ImageRequest(url: fixture.url("a"), cachePolicy: .refresh)
-        let task = fixture.manager.makeTask(
+        let task: ImageTask = fixture.manager.makeTask(
             for: request,
             on: InlineDispatcher(),
             handlers: .nonisolated(progress: nil, partial: { _ in }, completion: { _ in })
@@ -164,7 +164,7 @@ struct JobGraphTests {
         /// What ends the decode of the stale image that waits.
         func effects(_ change: (inout JobGraph, JobGraph.Job.ID, JobGraph.Fetch.ID) -> Void) -> [String] {
             let graph = TestGraph()
-            let task = fixture.manager.makeTask(
+            let task: ImageTask = fixture.manager.makeTask(
                 for: request,
                 on: InlineDispatcher(),
                 handlers: .nonisolated(progress: nil, partial: { _ in }, completion: { _ in })
@@ -227,7 +227,7 @@ struct JobGraphTests {
         // Given a stale image on its thread, and the bytes of the image
         let request = ImageRequest(url: fixture.url("a"), cachePolicy: .refresh)
         let graph = TestGraph()
-        let task = fixture.manager.makeTask(
+        let task: ImageTask = fixture.manager.makeTask(
             for: request,
             on: InlineDispatcher(),
             handlers: .nonisolated(progress: nil, partial: { _ in }, completion: { _ in })

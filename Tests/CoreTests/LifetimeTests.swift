@@ -34,7 +34,7 @@ struct LifetimeTests {
     }
 
     /// Where a load that finds nothing in memory gets the image.
-    private func source(_ request: ImageRequest) async throws -> ImageResponse.Source {
+    private func source(_ request: ImageRequest) async throws -> LoadSource {
         fixture.manager.cache.removeAllFromMemory()
         let source = try await fixture.manager.response(for: request).source
         #expect(EventLog<Int>.poll { fixture.isQuiet })

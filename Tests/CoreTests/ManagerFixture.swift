@@ -9,7 +9,7 @@ import WebImageTesting
 /// A manager with real queues, caches and coders, and a loader that the test controls.
 struct ManagerFixture {
     enum Outcome: Sendable, Equatable {
-        case image(PixelSize, ImageResponse.Source)
+        case image(PixelSize, LoadSource)
         case failure(ImageError.Code)
     }
 

@@ -283,7 +283,7 @@ struct RequestTests {
         var request = ImageRequest(url: fixture.url("a"), decodeSize: .contain(PixelSize(width: 20, height: 20)))
         #expect(try await fixture.manager.response(for: request).data == nil)
         request.includesData = true
-        for (source, empties) in [(ImageResponse.Source.memory, false), (.disk, true)] {
+        for (source, empties) in [(LoadSource.memory, false), (.disk, true)] {
             #expect(await fixture.polled { fixture.isQuiet })
             if empties { fixture.manager.cache.removeAllFromMemory() }
             let response = try await fixture.manager.response(for: request)

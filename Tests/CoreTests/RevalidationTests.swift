@@ -77,7 +77,7 @@ struct RevalidationTests {
         #expect(fixture.loader.requests.count == 1)
         // And the server is asked once, after which it is fresh for as long as the server has said
         let partials = EventLog<PixelSize>()
-        let outcomes = EventLog<ImageResponse.Source>()
+        let outcomes = EventLog<LoadSource>()
         fixture.load(request, partial: { partials.add($0.pixelSize) }) {
             outcomes.add((try? $0.get())?.source ?? .disk)
         }
@@ -343,7 +343,7 @@ struct RevalidationTests {
         for path in ["a", "b"] {
             fixture.loader.answer(fixture.url(path), with: .success(LoaderResult(data: data, metadata: metadata)))
         }
-        func load(_ path: String, _ change: (inout NetworkOptions) -> Void) async throws -> ImageResponse.Source {
+        func load(_ path: String, _ change: (inout NetworkOptions) -> Void) async throws -> LoadSource {
             var request = ImageRequest(url: fixture.url(path))
             change(&request.networkOptions)
             return try await fixture.manager.response(for: request).source

@@ -101,7 +101,7 @@ struct SerializerTests {
         }
         let url = fixture.url("a")
         fixture.loader.answer(url, with: TestImage.quarters(size: Self.size))
-        for source in [ImageResponse.Source.loader, .disk] {
+        for source in [LoadSource.loader, .disk] {
             let response = try await fixture.manager.response(for: ImageRequest(url: url, decodeSize: Self.small))
             #expect(response.source == source)
             #expect(await fixture.polled { fixture.isQuiet })

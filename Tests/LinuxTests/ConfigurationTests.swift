@@ -26,11 +26,11 @@ struct ConfigurationTests {
     private func url(_ name: String) throws -> URL { try #require(URL(string: "http://host/\(name)")) }
 
     /// Loads an image past the memory cache, and returns where it came from.
-    private func source(_ manager: ImageManager, _ name: String) async throws -> ImageResponse.Source {
+    private func source(_ manager: ImageManager, _ name: String) async throws -> LoadSource {
         try await source(manager, url: url(name))
     }
 
-    private func source(_ manager: ImageManager, url: URL) async throws -> ImageResponse.Source {
+    private func source(_ manager: ImageManager, url: URL) async throws -> LoadSource {
         manager.cache.removeAllFromMemory()
         var request = ImageRequest(url: url, cachePolicy: .cachedElseLoad)
         request.cacheAccess.awaitsWrites = true

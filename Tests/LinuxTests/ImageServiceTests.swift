@@ -264,7 +264,7 @@ struct ImageServiceTests {
                 $0.diskCache = .init(directory: folder.path)
             }
         }
-        func load(_ manager: ImageManager, _ width: Int) async throws -> ImageResponse.Source {
+        func load(_ manager: ImageManager, _ width: Int) async throws -> LoadSource {
             var request = ImageRequest(url: Self.photo, decodeSize: .stretch(PixelSize(width: width, height: width)))
             request.cacheAccess.awaitsWrites = true
             for step in [64, 128, 512] {

@@ -210,7 +210,7 @@ extension Result where Success == ImageResponse, Failure == ImageError {
         return nil
     }
 
-    var source: ImageResponse.Source? { try? get().source }
+    var source: LoadSource? { try? get().source }
 }
 
 extension GtkWidgetConvertible {

@@ -159,7 +159,7 @@ private struct CacheLevel {
 /// Where several images came from, each source with their number.
 @MainActor
 private final class SourceNames {
-    private var counts: [ImageResponse.Source: Int] = [:]
+    private var counts: [LoadSource: Int] = [:]
     private let show: (String) -> Void
 
     init(_ show: @escaping (String) -> Void) {
@@ -169,12 +169,12 @@ private final class SourceNames {
     func add(_ result: Result<ImageResponse, ImageError>) {
         guard let source = try? result.get().source else { return }
         counts[source, default: 0] += 1
-        let order: [ImageResponse.Source] = [.memory, .disk, .loader, .revalidated]
+        let order: [LoadSource] = [.memory, .disk, .loader, .revalidated]
         show(order.compactMap { source in counts[source].map { "\(source.title) \($0)" } }.joined(separator: ", "))
     }
 }
 
-extension ImageResponse.Source {
+extension LoadSource {
     /// What the gallery calls the source.
     var title: String {
         switch self {

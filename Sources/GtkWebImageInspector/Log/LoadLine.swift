@@ -6,7 +6,7 @@ package struct LoadLine: Sendable, Identifiable {
     /// How far the load is.
     enum State: Sendable {
         case running
-        case delivered(ImageResponse.Source)
+        case delivered(LoadSource)
         case failed(ImageError)
         case cancelled
     }

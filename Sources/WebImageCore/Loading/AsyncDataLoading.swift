@@ -66,7 +66,7 @@ public struct LoaderStream: Sendable {
     public var expectedByteCount: Int64?
     /// The header fields that matter for caching.
     public var metadata: ResponseMetadata
-    /// The head of the response, for ``ImageResponse/head``. Default: none.
+    /// The head of the response, for ``LoadResponse/head``. Default: none.
     public var head: ResponseHead?
     /// Reads the chunks one after the other.
     let forEach: @Sendable (_ body: @Sendable (Data) throws -> Void) async throws -> Void

@@ -149,7 +149,7 @@ public struct LoaderResult: Sendable {
         get { boxedMetadata.value }
         set { boxedMetadata = Box(newValue) }
     }
-    /// The head of the response, for ``ImageResponse/head``. Default: none.
+    /// The head of the response, for ``LoadResponse/head``. Default: none.
     public var head: ResponseHead? {
         get { boxedHead?.value }
         set { boxedHead = newValue.map(Box.init) }

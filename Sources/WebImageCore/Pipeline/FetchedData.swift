@@ -5,7 +5,7 @@ import Synchronization
 struct FetchedData: Sendable {
     /// The bytes, empty when the server confirmed renditions and there is no original.
     var loaded: LoaderResult
-    let origin: ImageResponse.Source
+    let origin: LoadSource
     /// The format of the bytes, recognised once for all that ask.
     let format: ImageFormat
     /// Puts the bytes into the disk cache, when it is first called.
@@ -31,7 +31,7 @@ struct FetchedData: Sendable {
     /// Whether the original is loaded again for its next use.
     var isStale = false
 
-    init(loaded: LoaderResult, origin: ImageResponse.Source, storeOriginal: OriginalStore?) {
+    init(loaded: LoaderResult, origin: LoadSource, storeOriginal: OriginalStore?) {
         self.loaded = loaded
         format = ImageFormat(sniffing: loaded.data)
         self.origin = origin
@@ -39,7 +39,7 @@ struct FetchedData: Sendable {
     }
 
     /// The bytes of a disk-cache entry.
-    init(stored: CacheEntry, origin: ImageResponse.Source) {
+    init(stored: CacheEntry, origin: LoadSource) {
         self.init(
             loaded: LoaderResult(data: stored.data, metadata: stored.response),
             origin: origin,

@@ -34,7 +34,7 @@ public struct LoadTraceEvent: Sendable {
         /// delivered within the call that starts the load.
         case ready
         /// The load ended with an image from this source.
-        case delivered(ImageResponse.Source)
+        case delivered(LoadSource)
         /// The load ended with an error.
         case failed(ImageError)
         /// The load was cancelled.

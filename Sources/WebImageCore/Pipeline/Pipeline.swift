@@ -133,56 +133,30 @@ extension PipelineStage {
 
 // What tasks ask for.
 extension Pipeline {
-    /// Hands a task to the first stage, on the caller's thread.
-    func start(_ task: ImageTask) {
-        memoryStage.start(task)
-    }
-
     /// Takes a cancelled task out of whatever stage it is in.
-    func cancel(_ task: ImageTask) {
+    func cancel(_ task: some AnyLoadTask) {
         if task.interceptedRequest != nil { interceptorStage.cancel(task) }
-        intake.add(.cancel(.image(task)))
+        intake.add(.cancel(task))
     }
 
     /// Moves the work for a task whose priority has changed.
-    func updatePriority(of task: ImageTask) {
-        intake.add(.updatePriority(.image(task)))
+    func updatePriority(of task: some AnyLoadTask) {
+        intake.add(.updatePriority(task))
     }
 
     /// Reports to the observers that a task waits for its dispatcher.
-    func taskIsReady(_ task: ImageTask) {
-        dependencies.observers.notify(task.request.url, .ready, of: task)
+    func taskIsReady(_ task: some AnyLoadTask) {
+        observers.notify(task.request.url, .ready, of: task)
     }
 
     /// Reports the end of a task to the observers, before its callers hear of it.
-    func taskDidFinish(_ task: ImageTask, with result: ImageResult) {
-        deliveryStage.reportEnd(of: task, url: task.request.url, result.map(\.source), with: try? result.get())
-    }
-}
-
-// What tasks that load bytes ask for.
-extension Pipeline {
-    /// Hands a task to the graph, with its request or the one of its next fallback.
-    func start(_ task: DataTask) {
-        let request = task.current
-        dependencies.observers.notify(request.url, .queued, of: task)
-        guard !request.url.absoluteString.isEmpty else {
-            return deliveryStage.deliver(.failure(.invalidURL(request.url, "The URL is empty")), to: task)
+    func taskDidFinish<Content>(_ task: LoadTask<Content>, with result: LoadTask<Content>.Ending) {
+        let url = task.request.url
+        switch result {
+        case .success(let response):
+            observers.notify(url, .delivered(response.source), of: task, with: response as? ImageResponse)
+        case .failure(let error): observers.notify(url, error.isCancelled ? .cancelled : .failed(error), of: task)
         }
-        if let error = context.requiredQueues.shortage(for: request.url) { return task.finish(.failure(error)) }
-        intake.add(.enter(.data(task)))
-    }
-
-    func cancel(_ task: DataTask) {
-        intake.add(.cancel(.data(task)))
-    }
-
-    func updatePriority(of task: DataTask) {
-        intake.add(.updatePriority(.data(task)))
-    }
-
-    func taskDidFinish(_ task: DataTask, with result: Result<DataResponse, ImageError>) {
-        deliveryStage.reportEnd(of: task, url: task.request.url, result.map(\.source), with: nil)
     }
 }
 
@@ -217,21 +191,26 @@ extension Pipeline {
         set { intake.isSuspended = newValue }
     }
 
-    /// The tasks of callers that have started and are not on their way back.
+    /// The tasks of callers that want images, and have started and not finished.
     var runningTasks: [ImageTask] {
         // A task that joins in between is in both.
-        let tasks =
-            variantStage.tasks + intake.pendingTasks.compactMap(\.image) + interceptorStage.tasks
-            + graph.withLock { $0.jobs.values.flatMap(\.tasks) }
-        var seen: Set<ObjectIdentifier> = []
-        return tasks.map(\.root).filter { !$0.isFinished && seen.insert(ObjectIdentifier($0)).inserted }
+        roots(
+            of: variantStage.tasks + intake.pendingTasks.compactMap { $0 as? ImageTask } + interceptorStage.tasks
+                + graph.withLock { $0.jobs.values.flatMap(\.tasks) }
+        )
     }
 
     /// The tasks of callers that want bytes, and have started and not finished.
     var runningDataTasks: [DataTask] {
-        let tasks = intake.pendingTasks.compactMap(\.data) + graph.withLock { $0.fetches.values.flatMap(\.readers) }
+        roots(
+            of: intake.pendingTasks.compactMap { $0 as? DataTask }
+                + graph.withLock { $0.fetches.values.flatMap(\.readers) }
+        )
+    }
+
+    private func roots<Content>(of tasks: [LoadTask<Content>]) -> [LoadTask<Content>] {
         var seen: Set<ObjectIdentifier> = []
-        return tasks.filter { !$0.isFinished && seen.insert(ObjectIdentifier($0)).inserted }
+        return tasks.map(\.root).filter { !$0.isFinished && seen.insert(ObjectIdentifier($0)).inserted }
     }
 
     /// The request as the configuration of the app wants it. Whatever looks at a request does so after this call.

@@ -40,7 +40,7 @@ func useEveryKind(_ picture: PicturePointer, _ url: URL) {
     let formats: Set = [ImageFormat.jpeg, .png, .svg]
     let loading = [ImageRequest.Loading.complete, .progressive]
     let retry = [ImageRequest.Retry.afterCooldown, .always]
-    let sources = [ImageResponse.Source.disk, .loader, .memory, .revalidated]
+    let sources = [LoadSource.disk, .loader, .memory, .revalidated]
     let destinations = [PrefetchDestination.disk, .memoryAndDisk]
     let pixels = [PixelBuffer.Format.rgb, .rgbaPremultiplied]
     let orders = [ImageDownloader.TransferOrder.firstInFirstOut, .lastInFirstOut]

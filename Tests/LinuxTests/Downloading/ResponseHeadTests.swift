@@ -55,7 +55,7 @@ struct ResponseHeadTests {
         }
         let directory = TemporaryDirectory()
         let manager = manager(directory)
-        for source in [.loader, isSame ? .revalidated : .loader] as [ImageResponse.Source] {
+        for source in [.loader, isSame ? .revalidated : .loader] as [LoadSource] {
             var request = ImageRequest(url: server.url("/a"))
             request.cacheAccess.awaitsWrites = true
             #expect(try await manager.response(for: request).source == source)

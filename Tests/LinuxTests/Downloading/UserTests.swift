@@ -43,7 +43,7 @@ struct UserTests {
         _ url: URL,
         _ manager: ImageManager,
         _ change: (inout NetworkOptions) -> Void = { _ in }
-    ) async throws -> (width: Int, source: ImageResponse.Source) {
+    ) async throws -> (width: Int, source: LoadSource) {
         manager.cache.removeAllFromMemory()
         var request = ImageRequest(url: url)
         request.cacheAccess = .awaitingWrites
@@ -152,7 +152,7 @@ struct UserTests {
             return ServerResponse(status: 301, headers: fields)
         }
         for (theme, width, source) in [(nil, 8, .loader), (nil, 8, .disk), ("dark", 5, .loader), ("dark", 5, .disk)]
-            as [(String?, Int, ImageResponse.Source)]
+            as [(String?, Int, LoadSource)]
         {
             let loaded = try await load(server.url("/a"), manager()) { $0.headers["X-Theme"] = theme }
             #expect(loaded == (width, source), "\(theme ?? "no theme")")

@@ -14,9 +14,9 @@ import Synchronization
 struct GraphIntake: PipelineStage {
     enum Change: Sendable {
         /// The image of a task is not in memory, or a task wants bytes.
-        case enter(AnyTask)
-        case cancel(AnyTask)
-        case updatePriority(AnyTask)
+        case enter(any AnyLoadTask)
+        case cancel(any AnyLoadTask)
+        case updatePriority(any AnyLoadTask)
         /// Tasks no longer wait, after the changes that were made while they did.
         case resume
     }
@@ -65,7 +65,7 @@ struct GraphIntake: PipelineStage {
     var waitingCount: Int { context.intake.withLock { $0.waiting.count } }
 
     /// The tasks that are on their way into the graph, or wait outside. One that joins right now may be in the graph, too.
-    var pendingTasks: [AnyTask] {
+    var pendingTasks: [any AnyLoadTask] {
         let (waiting, changes) = context.intake.withLock { ($0.waiting.all, $0.running + $0.changes) }
         return waiting.map(\.task) + changes.compactMap { if case .enter(let task) = $0 { task } else { nil } }
     }
@@ -197,9 +197,10 @@ struct GraphIntake: PipelineStage {
     private func enter(_ load: WaitingLoads.Load) {
         // A task that was cancelled on its way does not enter. One that is cancelled from here on leaves with a later change.
         guard !load.task.isCancelled else { return }
-        switch load.task {
-        case .image(let task): join(task, age: load.age)
-        case .data(let task): graph.update { $0.read(task, age: load.age) }
+        if let task = load.task as? ImageTask {
+            join(task, age: load.age)
+        } else if let task = load.task as? DataTask {
+            graph.update { $0.read(task, age: load.age) }
         }
     }
 
@@ -208,10 +209,10 @@ struct GraphIntake: PipelineStage {
         case .enter(let task): if !task.isCancelled { take(WaitingLoads.Load(task)) }
         case .cancel(let task):
             let waited = context.intake.release { $0.waiting.remove(task) }
-            if !waited { graph.update { $0.cancel(task.id) } }
+            if !waited { graph.update { $0.cancel(ObjectIdentifier(task)) } }
         case .updatePriority(let task):
             if !context.intake.withLock({ $0.waiting.updatePriority(of: task) }) {
-                graph.update { $0.updatePriority(of: task.id) }
+                graph.update { $0.updatePriority(of: ObjectIdentifier(task)) }
             }
         case .resume: context.intake.withLock { $0.isHolding = $0.isSuspended }
         }
@@ -232,9 +233,9 @@ struct GraphIntake: PipelineStage {
     }
 
     /// Whether there is room for a task, and none goes before it, or it costs nothing.
-    private func mayEnter(_ task: AnyTask) -> Bool {
+    private func mayEnter(_ task: any AnyLoadTask) -> Bool {
         // A load of bytes decodes nothing, and is seldom one of hundreds.
-        guard case .image(let task) = task else { return true }
+        guard task is ImageTask else { return true }
         let priority = task.priority
         let isNext = context.intake.withLock { $0.waiting.highestPriority().map { $0 < priority } ?? true }
         return graph.withLock { graph in

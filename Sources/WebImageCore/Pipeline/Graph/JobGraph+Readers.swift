@@ -2,7 +2,7 @@
 extension JobGraph {
     /// Adds a task to the fetch of its bytes, which is made where there is none.
     mutating func read(_ task: DataTask, age: UInt64 = Serial.nextAge()) -> [Effect] {
-        let request = task.current
+        let request = task.request
         let id = fetch(Fetch.Key(request), for: request, age: age, priority: task.priority)
         updateFetch(id) { $0.readers.append(task) }
         fetchesByReader[ObjectIdentifier(task)] = id

@@ -1,32 +1,13 @@
 /// A load of an image, or of bytes and no image.
-enum AnyTask: Sendable {
-    case image(ImageTask)
-    case data(DataTask)
-
-    var id: ObjectIdentifier {
-        switch self {
-        case .image(let task): ObjectIdentifier(task)
-        case .data(let task): ObjectIdentifier(task)
-        }
-    }
-
-    var priority: ImagePriority {
-        switch self {
-        case .image(let task): task.priority
-        case .data(let task): task.priority
-        }
-    }
-
-    var isCancelled: Bool {
-        switch self {
-        case .image(let task): task.isCancelled
-        case .data(let task): task.isCancelled
-        }
-    }
-
-    var image: ImageTask? { if case .image(let task) = self { task } else { nil } }
-    var data: DataTask? { if case .data(let task) = self { task } else { nil } }
+protocol AnyLoadTask: AnyObject, Sendable {
+    var request: ImageRequest { get }
+    var priority: ImagePriority { get }
+    var isCancelled: Bool { get }
+    /// What the interceptors of the manager are given; `nil` for a task that goes past them.
+    var interceptedRequest: ImageRequest? { get }
 }
+
+extension LoadTask: AnyLoadTask {}
 
 /// The loads that wait outside of the job graph, by priority, and within a priority in the order in which they came, or in the
 /// opposite one.
@@ -34,19 +15,14 @@ enum AnyTask: Sendable {
 /// Each takes a few words. In the graph it has a job, a fetch, and whatever its loader makes of it.
 struct WaitingLoads {
     struct Load: Sendable {
-        let task: AnyTask
+        let task: any AnyLoadTask
         /// The age of the load, wherever it waits.
         let age = Serial.nextAge()
 
-        init(_ task: AnyTask) { self.task = task }
+        init(_ task: any AnyLoadTask) { self.task = task }
 
         /// A number that loads of the same source have in common. Others may have it as well.
-        fileprivate var sourceHash: Int {
-            switch task {
-            case .image(let task): task.request.sourceKey.hashValue
-            case .data(let task): task.current.sourceKey.hashValue
-            }
-        }
+        fileprivate var sourceHash: Int { task.request.sourceKey.hashValue }
     }
 
     /// The numbers of the loads of one source. Hardly any source has several.
@@ -75,7 +51,7 @@ struct WaitingLoads {
 
     mutating func add(_ load: Load) {
         let number = queue.push(load, load.task.priority)
-        numbers[load.task.id] = number
+        numbers[ObjectIdentifier(load.task)] = number
         if numbersBySource[load.sourceHash]?.others.append(number) == nil {
             numbersBySource[load.sourceHash] = Numbers(first: number)
         }
@@ -83,8 +59,8 @@ struct WaitingLoads {
 
     /// Removes a task that waits.
     /// - Returns: What the caller releases once no lock is held; `nil` when the task does not wait.
-    mutating func remove(_ task: AnyTask) -> Load? {
-        guard let number = numbers.removeValue(forKey: task.id), let load = queue.remove(number) else {
+    mutating func remove(_ task: some AnyLoadTask) -> Load? {
+        guard let number = numbers.removeValue(forKey: ObjectIdentifier(task)), let load = queue.remove(number) else {
             return nil
         }
         forget(number, of: load)
@@ -93,15 +69,15 @@ struct WaitingLoads {
 
     /// Moves a task to its present priority.
     /// - Returns: Whether the task waits.
-    mutating func updatePriority(of task: AnyTask) -> Bool {
-        guard let number = numbers[task.id] else { return false }
+    mutating func updatePriority(of task: some AnyLoadTask) -> Bool {
+        guard let number = numbers[ObjectIdentifier(task)] else { return false }
         return queue.move(number, to: task.priority)
     }
 
     /// Removes and returns the load that is due and all others of its source, which share a fetch with it.
     mutating func next() -> [Load] {
         guard let first = queue.pop(order) else { return [] }
-        numbers[first.task.id] = nil
+        numbers[ObjectIdentifier(first.task)] = nil
         return [first] + removeAll(withSourceOf: first)
     }
 
@@ -112,7 +88,7 @@ struct WaitingLoads {
         }
         var loads = queue.remove(found.first).map { [$0] } ?? []
         if !found.others.isEmpty { loads += found.others.compactMap { queue.remove($0) } }
-        for load in loads { numbers[load.task.id] = nil }
+        for load in loads { numbers[ObjectIdentifier(load.task)] = nil }
         return loads
     }
 

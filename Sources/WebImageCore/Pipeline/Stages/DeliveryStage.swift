@@ -3,8 +3,8 @@ import FoundationEssentials
 /// Stage 7, on the dispatcher of each task: its callbacks.
 struct DeliveryStage: PipelineStage {
     let context: StageContext
-    /// Delivers an image or an error, unless a fallback URL is loaded after the error.
-    func deliver(_ result: ImageResult, to task: ImageTask) {
+    /// Delivers what was loaded or an error, unless a fallback URL is loaded after the error.
+    func deliver<Content>(_ result: LoadTask<Content>.Ending, to task: LoadTask<Content>) {
         if case .failure(let error) = result, fallbackStage.start(for: task, after: error) { return }
         task.finish(result)
     }
@@ -29,12 +29,6 @@ struct DeliveryStage: PipelineStage {
         }
     }
 
-    /// Delivers bytes or an error, unless a fallback URL is loaded after the error.
-    func deliver(_ result: Result<DataResponse, ImageError>, to task: DataTask) {
-        if case .failure(let error) = result, fallbackStage.start(for: task, after: error) { return }
-        task.finish(result)
-    }
-
     /// Ends a fetch, and all tasks that wait for it, with an error.
     func fail(_ id: JobGraph.Fetch.ID, _ error: ImageError) {
         WebImageLog.debug("\(error)")
@@ -49,18 +43,5 @@ struct DeliveryStage: PipelineStage {
     /// Ends the tasks that want the bytes of a fetch, which goes on without bytes.
     func failReaders(of id: JobGraph.Fetch.ID, _ error: ImageError) {
         for reader in graph.withLock({ $0.finishReaders(of: id) }) { deliver(.failure(error), to: reader) }
-    }
-
-    /// Reports the end of a task to the observers.
-    func reportEnd(
-        of task: AnyObject,
-        url: URL,
-        _ result: Result<ImageResponse.Source, ImageError>,
-        with response: ImageResponse?
-    ) {
-        switch result {
-        case .success(let source): observers.notify(url, .delivered(source), of: task, with: response)
-        case .failure(let error): observers.notify(url, error.isCancelled ? .cancelled : .failed(error), of: task)
-        }
     }
 }

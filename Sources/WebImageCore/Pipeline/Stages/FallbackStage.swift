@@ -9,7 +9,7 @@ struct FallbackStage: PipelineStage {
 
     /// Loads the next fallback URL of a task.
     /// - Returns: Whether there is one.
-    func start(for task: ImageTask, after error: ImageError) -> Bool {
+    func start<Content>(for task: LoadTask<Content>, after error: ImageError) -> Bool {
         guard let request = fallback(of: task.request, after: error, priority: task.priority) else { return false }
         // A cached file that was tried in place of the variant that fits shows the same image.
         let isOther = task.request.variantChoice?.replacedRank == nil
@@ -18,14 +18,6 @@ struct FallbackStage: PipelineStage {
             task.finish(result.mapError { $0.following(error) })
         }
         return task.startChild(request, handlers)
-    }
-
-    /// Loads the next fallback URL of a task that wants only bytes.
-    /// - Returns: Whether there is one.
-    func start(for task: DataTask, after error: ImageError) -> Bool {
-        guard let request = fallback(of: task.current, after: error, priority: task.priority) else { return false }
-        task.start(with: request, after: error)
-        return true
     }
 
     private func fallback(
@@ -99,9 +91,9 @@ struct FallbackStage: PipelineStage {
     }
 }
 
-extension ImageResponse {
+extension LoadResponse {
     /// The response as that of a URL that failed.
-    fileprivate func replacing(_ error: ImageError) -> ImageResponse {
+    fileprivate func replacing(_ error: ImageError) -> LoadResponse {
         var response = self
         response.fallbackError = error
         return response

@@ -55,7 +55,7 @@ struct InterceptorStage: PipelineStage {
     }
 
     /// Cancels the code of interceptors, which may go on for as long as it likes: the task completes without it.
-    func cancel(_ task: ImageTask) {
+    func cancel(_ task: AnyObject) {
         context.intercepted.withLock { $0[ObjectIdentifier(task)]?.work }?.cancel()
     }
 

@@ -6,45 +6,48 @@ import FoundationEssentials
 /// for a second look here only when the first one found nothing.
 struct MemoryStage: PipelineStage {
     let context: StageContext
-    func start(_ task: ImageTask) {
+    func start<Content>(_ task: LoadTask<Content>) {
         guard task.begin() else { return }
         let request = task.request
-        let reads = request.readTiers
         observers.notify(request.url, .queued, of: task)
-        if let intercepted = task.interceptedRequest { return start(task, intercepted) }
-        if reads.contains(.memory), let hit = memory.hit(for: request) {
+        // There are no bytes in memory.
+        let imageTask = task as? ImageTask
+        if let imageTask, serves(imageTask) { return }
+        guard task.interceptedRequest != nil || !request.url.absoluteString.isEmpty else {
+            return deliveryStage.deliver(.failure(.invalidURL(request.url, "The URL is empty")), to: task)
+        }
+        if let error = context.requiredQueues.shortage(for: request.url) { return task.finish(.failure(error)) }
+        if let imageTask, imageTask.interceptedRequest == nil {
+            // The preview goes first, since it is smaller.
+            fallbackStage.startPreview(for: imageTask)
+            if !request.largerVariants.isEmpty { return variantStage.start(imageTask) }
+        }
+        intake.add(.enter(task))
+    }
+
+    /// Ends a task with the image in memory, or shows that until the load ends.
+    private func serves(_ task: ImageTask) -> Bool {
+        let request = task.request
+        let isRead = request.readTiers.contains(.memory)
+        if let intercepted = task.interceptedRequest {
+            guard isRead, !preparation.interceptsMemoryHits(of: intercepted) else { return false }
+        }
+        let found = isRead ? memory.hit(for: request) : nil
+        if let hit = found, memory.ends(request, hit) {
             observers.notify(request.url, .memoryHit, of: task)
-            if memory.ends(request, hit) { return deliveryStage.deliverNow(hit.response, to: task) }
+            deliveryStage.deliverNow(hit.response, to: task)
+            return true
+        }
+        // The child task looks again.
+        guard task.interceptedRequest == nil else { return false }
+        if let hit = found {
+            observers.notify(request.url, .memoryHit, of: task)
             task.reportNow(partial: hit.image)
         } else {
             observers.notify(request.url, .memoryMiss, of: task)
-            if reads.contains(.memory) { showOtherSize(to: task) }
+            if isRead { showOtherSize(to: task) }
         }
-        guard !request.url.absoluteString.isEmpty else {
-            deliveryStage.deliver(.failure(.invalidURL(request.url, "The URL is empty")), to: task)
-            return
-        }
-        if let error = context.requiredQueues.shortage(for: request.url) {
-            return task.finish(.failure(error))
-        }
-        // The preview goes first, since it is smaller.
-        fallbackStage.startPreview(for: task)
-        if request.largerVariants.isEmpty { intake.add(.enter(.image(task))) } else { variantStage.start(task) }
-    }
-
-    /// Serves a task of the app with the image in memory, or has its interceptors run.
-    private func start(_ task: ImageTask, _ intercepted: ImageRequest) {
-        let request = task.request
-        guard !preparation.interceptsMemoryHits(of: intercepted), request.readTiers.contains(.memory),
-            let hit = memory.hit(for: request), memory.ends(request, hit)
-        else {
-            if let error = context.requiredQueues.shortage(for: request.url) {
-                return task.finish(.failure(error))
-            }
-            return intake.add(.enter(.image(task)))
-        }
-        observers.notify(request.url, .memoryHit, of: task)
-        deliveryStage.deliverNow(hit.response, to: task)
+        return false
     }
 
     /// Shows the image at another size until it is there at the right one.

@@ -59,7 +59,7 @@ struct RetryStage: PipelineStage {
         return areThere && !tasks.isEmpty ? cachedImages(.memory) : nil
     }
 
-    private func cachedImages(_ origin: ImageResponse.Source) -> FetchedData {
+    private func cachedImages(_ origin: LoadSource) -> FetchedData {
         FetchedData(loaded: LoaderResult(data: Data()), origin: origin, storeOriginal: nil)
     }
 

@@ -80,12 +80,12 @@ struct StoreStage: PipelineStage {
 extension StoreStage {
     /// Ends a load of bytes.
     func finish(_ task: DataTask, with data: FetchedData) {
-        var response = DataResponse(data: data.loaded.data, source: data.origin, url: task.current.url)
+        var response = DataResponse(data.loaded.data, source: data.origin, url: task.request.url)
         response.head = data.loaded.head
         response.metrics = data.loaded.metrics
         response.refreshError = data.refreshError
         guard task.request.cacheAccess.awaitsWrites else { return deliveryStage.deliver(.success(response), to: task) }
-        let key = task.current.sourceKey
+        let key = task.request.sourceKey
         ioQueue.submit { [response] in
             self.dataCache?.waitUntilWritten(key)
             deliveryStage.deliver(.success(response), to: task)

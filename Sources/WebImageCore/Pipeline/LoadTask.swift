@@ -1,14 +1,23 @@
+public import FoundationEssentials
 import Synchronization
 
-/// The handle of one load: it can be cancelled, made more or less urgent, and awaited. It can be
-/// used from any thread.
-///
-/// Releasing a task does not cancel its load. A finished task keeps its response, with the pixels, for as long as it
-/// exists.
+/// The handle of a load of an image.
 ///
 ///     let task = picture.setImage(with: url)
 ///     let image = try await task.image
-public final class ImageTask: Sendable {
+public typealias ImageTask = LoadTask<WebImage>
+
+/// The handle of a load of bytes, which may be no image: see ``ImageManager/loadData(_:progress:completion:)``.
+public typealias DataTask = LoadTask<Data>
+
+/// The handle of one load, of an image (``ImageTask``) or of bytes (``DataTask``): it can be cancelled, made more or less urgent, and
+/// awaited. It can be used from any thread.
+///
+/// Releasing a task does not cancel its load. A finished task keeps its response, with the pixels or bytes, for as long as it exists.
+public final class LoadTask<Content: Sendable>: Sendable {
+    /// How a load ends.
+    package typealias Ending = Result<LoadResponse<Content>, ImageError>
+
     private enum Phase {
         /// The pipeline has not seen the task. A bound widget's task stays here until its binding completes it: the
         /// binding loads through child tasks, once the widget is mapped and again after a retry.
@@ -16,20 +25,7 @@ public final class ImageTask: Sendable {
         case running
         /// The result is known and reported to observers, but not to callers yet.
         case finishing
-        case finished(ImageResult)
-    }
-
-    /// What can be shown before the image. Each gives way to those after it, and a partial image to the next one.
-    enum Preview: Int {
-        case none
-        /// The ThumbHash of the image.
-        case hash
-        /// The thumbnail in the file.
-        case thumbnail
-        /// The image of the preview URL.
-        case other
-        /// Part of the image, or the image as it is cached.
-        case partial
+        case finished(Ending)
     }
 
     private struct State {
@@ -39,7 +35,7 @@ public final class ImageTask: Sendable {
         /// Released, with all that the closures hold, when the task finishes.
         var handlers: Handlers?
         /// Called after the handlers: those of further callers of a binding, and of everyone who awaits the response.
-        var completions: [@Sendable (ImageResult) -> Void] = []
+        var completions: [@Sendable (Ending) -> Void] = []
         /// The newest progress, and whether it is still to be delivered.
         var progress: (received: Int64, expected: Int64?)?
         var deliversProgress = false
@@ -48,11 +44,11 @@ public final class ImageTask: Sendable {
         /// Whether an image from the memory cache was shown at the start.
         var hasCachedImage = false
         /// The best that was shown.
-        var preview = Preview.none
+        var preview = ImagePreview.none
         /// The loads of other URLs or attempts on behalf of this task.
-        var children: [ImageTask] = []
+        var children: [LoadTask] = []
         /// The task that this one is a child of, until it ends.
-        var parent: ImageTask?
+        var parent: LoadTask?
         /// How often the children were cancelled to be replaced by others.
         var childGeneration = 0
 
@@ -126,7 +122,7 @@ public final class ImageTask: Sendable {
     /// Ends the load with ``ImageError/Code/cancelled``, unless it has ended. The completion is called later, never
     /// within this call.
     public func cancel() {
-        let (isOpen, isRunning, children) = state.withLock { state -> (Bool, Bool, [ImageTask]) in
+        let (isOpen, isRunning, children) = state.withLock { state -> (Bool, Bool, [LoadTask]) in
             guard state.isOpen else { return (false, false, []) }
             state.isCancelled = true
             return (true, state.isRunning, state.children)
@@ -140,7 +136,7 @@ public final class ImageTask: Sendable {
     /// The response, once the load has ended. Cancelling the awaiting Swift task cancels the load, for all who await
     /// it.
     /// - Throws: ``ImageError``, with the code ``ImageError/Code/cancelled`` when the load was cancelled.
-    public var response: ImageResponse {
+    public var response: LoadResponse<Content> {
         get async throws(ImageError) {
             let result = await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
@@ -152,7 +148,9 @@ public final class ImageTask: Sendable {
             return try result.get()
         }
     }
+}
 
+extension LoadTask where Content == WebImage {
     /// The image, once the load has ended: that of the ``response``.
     /// - Throws: ``ImageError``, with the code ``ImageError/Code/cancelled`` when the load was cancelled.
     public var image: WebImage {
@@ -160,18 +158,26 @@ public final class ImageTask: Sendable {
     }
 }
 
+extension LoadTask where Content == Data {
+    /// The bytes, once the load has ended: those of the ``response``.
+    /// - Throws: ``ImageError``, with the code ``ImageError/Code/cancelled`` when the load was cancelled.
+    public var data: Data {
+        get async throws(ImageError) { try await response.data }
+    }
+}
+
 // These calls serve bindings, whose tasks load through children and end when the image is in place.
-extension ImageTask {
+extension LoadTask {
     /// Hands the task to the first stage of the pipeline. The handlers may be called within this call when it is made where they
     /// belong.
     package func start() {
-        pipeline.start(self)
+        pipeline.memoryStage.start(self)
     }
 
     /// Adds a completion, which is called within this call when the task has finished, else by the task's dispatcher
     /// after those that were added before.
-    package func addCompletion(_ completion: @escaping @Sendable (ImageResult) -> Void) {
-        let result = state.withLock { state -> ImageResult? in
+    package func addCompletion(_ completion: @escaping @Sendable (Ending) -> Void) {
+        let result = state.withLock { state -> Ending? in
             if case .finished(let result) = state.phase { return result }
             state.completions.append(completion)
             return nil
@@ -181,7 +187,7 @@ extension ImageTask {
 
     /// Makes another load part of this one: it takes over the priority, and it is cancelled when this one ends.
     /// - Returns: `false` when this task has finished or was cancelled; the child is not to be started then.
-    package func adopt(_ child: ImageTask) -> Bool {
+    package func adopt(_ child: LoadTask) -> Bool {
         let priority = state.withLock { state -> ImagePriority? in
             guard state.isOpen else { return nil }
             state.children.append(child)
@@ -194,24 +200,24 @@ extension ImageTask {
     }
 
     /// The task that a caller has, for which this one may load.
-    var root: ImageTask {
+    var root: LoadTask {
         var task = self
         while let parent = task.state.withLock({ $0.parent }) { task = parent }
         return task
     }
 
     /// Makes the task of another request, which reports on the threads of the pipeline.
-    func makeChild(_ request: ImageRequest, _ handlers: Handlers) -> ImageTask {
-        ImageTask(request: request, pipeline: pipeline, dispatcher: InlineDispatcher(), handlers: handlers)
+    func makeChild(_ request: ImageRequest, _ handlers: Handlers) -> LoadTask {
+        LoadTask(request: request, pipeline: pipeline, dispatcher: InlineDispatcher(), handlers: handlers)
     }
 
     /// Lets a child go that has ended.
-    func disown(_ child: ImageTask) {
+    func disown(_ child: LoadTask) {
         state.release { state in exchange(&state.children, with: state.children.filter { $0 !== child }) }
     }
 
     /// Handlers of a child that reports to this task. Partial images are decoded only when there is a handler for them.
-    func forwarding(_ completion: @escaping @Sendable (ImageResult) -> Void) -> Handlers {
+    func forwarding(_ completion: @escaping @Sendable (Ending) -> Void) -> Handlers {
         let partial: @Sendable (WebImage) -> Void = { self.report(partial: $0) }
         return .nonisolated(
             progress: { self.report(received: $0, expected: $1) },
@@ -261,8 +267,8 @@ extension ImageTask {
     package var childGeneration: Int { state.withLock { $0.childGeneration } }
 
     /// Finishes the task within this call, on the thread that its callbacks belong to. Only the first call counts.
-    package func complete(_ result: ImageResult) {
-        let ending = state.withLock { state -> (result: ImageResult, wasRunning: Bool)? in
+    package func complete(_ result: Ending) {
+        let ending = state.withLock { state -> (result: Ending, wasRunning: Bool)? in
             let wasRunning: Bool
             switch state.phase {
             case .unstarted: wasRunning = false
@@ -294,7 +300,7 @@ extension ImageTask {
 }
 
 // What the stages report. Each call is followed by at most one turn of the dispatcher.
-extension ImageTask {
+extension LoadTask {
     /// - Returns: Whether the task is to be loaded: it was neither cancelled nor started before.
     func begin() -> Bool {
         state.withLock { state in
@@ -312,7 +318,7 @@ extension ImageTask {
 
     /// Whether the thumbnail in the file would be shown.
     var wantsThumbnail: Bool {
-        wantsPartialImages && state.withLock { $0.preview.rawValue < Preview.thumbnail.rawValue }
+        wantsPartialImages && state.withLock { $0.preview.rawValue < ImagePreview.thumbnail.rawValue }
     }
 
     var showsPartialImages: Bool {
@@ -335,7 +341,7 @@ extension ImageTask {
     }
 
     /// Shows an image, unless what it is gives way to what is shown.
-    func report(partial: WebImage, as preview: Preview = .partial) {
+    func report(partial: WebImage, as preview: ImagePreview = .partial) {
         let (isFirst, replaced) = state.withLock { state -> (Bool, WebImage?) in
             guard state.handlers?.wantsPartialImages == true,
                 preview == .partial || preview.rawValue > state.preview.rawValue
@@ -356,13 +362,13 @@ extension ImageTask {
     }
 
     /// Finishes the task in a later turn of its dispatcher.
-    func finish(_ result: ImageResult) {
+    func finish(_ result: Ending) {
         pipeline.taskIsReady(self)
         dispatcher.dispatch { self.complete(result) }
     }
 
     /// Finishes the task within this call, when the caller is on the thread of the callbacks.
-    func finishNow(_ result: ImageResult) {
+    func finishNow(_ result: Ending) {
         if dispatcher.isCurrent { complete(result) } else { finish(result) }
     }
 

@@ -1,7 +1,7 @@
-/// How a load ends: with a response or with a typed error.
+/// How the load of an image ends: with a response or with a typed error.
 package typealias ImageResult = Result<ImageResponse, ImageError>
 
-extension ImageTask {
+extension LoadTask {
     /// The callbacks that a task was made with, under the isolation that the caller wrote them in.
     ///
     /// The two kinds are kept apart because wrapping a main-actor closure in another one would cost an allocation for
@@ -10,16 +10,16 @@ extension ImageTask {
         case mainActor(
             progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)?,
             partial: (@MainActor @Sendable (WebImage) -> Void)?,
-            completion: @MainActor @Sendable (ImageResult) -> Void
+            completion: @MainActor @Sendable (Ending) -> Void
         )
         case nonisolated(
             progress: (@Sendable (_ received: Int64, _ expected: Int64?) -> Void)?,
             partial: (@Sendable (WebImage) -> Void)?,
-            completion: @Sendable (ImageResult) -> Void
+            completion: @Sendable (Ending) -> Void
         )
 
         /// Handlers that only hear of the end.
-        package static func completion(_ completion: @escaping @Sendable (ImageResult) -> Void) -> Handlers {
+        package static func completion(_ completion: @escaping @Sendable (Ending) -> Void) -> Handlers {
             .nonisolated(progress: nil, partial: nil, completion: completion)
         }
 
@@ -64,7 +64,7 @@ extension ImageTask {
             }
         }
 
-        func complete(_ result: ImageResult) {
+        func complete(_ result: Ending) {
             switch self {
             case .mainActor(_, _, let completion): MainActor.assumeIsolated { completion(result) }
             case .nonisolated(_, _, let completion): completion(result)

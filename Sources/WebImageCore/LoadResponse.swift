@@ -1,0 +1,102 @@
+public import FoundationEssentials
+
+/// A loaded image and where it came from.
+public typealias ImageResponse = LoadResponse<WebImage>
+
+/// The bytes of a URL and where they came from: see ``ImageManager/data(for:)``.
+public typealias DataResponse = LoadResponse<Data>
+
+/// Where the content of a response came from.
+public enum LoadSource: Sendable {
+    /// The memory cache, at no cost. It has pixels, so that it is never the source of bytes.
+    case memory
+    /// The disk cache, read and decoded.
+    case disk
+    /// The loader, over the network or from a file, a data URL or a resource.
+    case loader
+    /// The caches, after the server confirmed that the image is current.
+    case revalidated
+}
+
+/// What a load ends with: an image (``ImageResponse``) or bytes (``DataResponse``), and what is known about them.
+public struct LoadResponse<Content: Sendable>: Sendable {
+    let content: Content
+    /// The bytes of the image's file.
+    var fileData: Data?
+    /// The place that the content came from.
+    public let source: LoadSource
+    /// The URL that was requested, not one that it redirects to.
+    public let url: URL
+    /// The head of what the server has answered to this load, with its final URL; that of a 304 where it has confirmed what was
+    /// cached. `nil` when no server was asked, as for an image from a cache or a file.
+    public var head: ResponseHead? {
+        get { boxedHead?.value }
+        set { boxedHead = newValue.map(Box.init) }
+    }
+    /// The times and sizes of the transfer, if there was one.
+    public var metrics: TransferMetrics? {
+        get { boxedMetrics?.value }
+        set { boxedMetrics = newValue.map(Box.init) }
+    }
+    /// The durations of the other stages.
+    public var durations = StageDurations()
+    /// The error of the URL that was requested, when the content is that of a fallback (``ImageRequest/fallbackURLs``); `nil` otherwise.
+    public internal(set) var fallbackError: ImageError?
+    /// The error that kept what was cached from being revalidated, or the bytes of an image from being loaded. The content may be
+    /// stale.
+    public var refreshError: ImageError?
+    private var boxedHead: Box<ResponseHead>?
+    private var boxedMetrics: Box<TransferMetrics>?
+
+    init(_ content: Content, source: LoadSource, url: URL) {
+        self.content = content
+        self.source = source
+        self.url = url
+    }
+}
+
+extension LoadResponse where Content == WebImage {
+    /// The whole image at the requested size, after its transformer.
+    public var image: WebImage { content }
+
+    /// The bytes of the file, with ``ImageRequest/includesData``; `nil` also when no cache keeps them and they cannot
+    /// be loaded again: ``refreshError`` says why.
+    public var data: Data? {
+        get { fileData }
+        set { fileData = newValue }
+    }
+
+    /// Makes a response, for interceptors that answer themselves and for tests.
+    public init(image: WebImage, source: LoadSource, url: URL) {
+        self.init(image, source: source, url: url)
+    }
+
+    func with(_ data: Data) -> ImageResponse {
+        var response = self
+        response.data = data
+        return response
+    }
+}
+
+extension LoadResponse where Content == Data {
+    /// The bytes as they were loaded, which may be no image.
+    public var data: Data { content }
+}
+
+extension LoadResponse: CustomStringConvertible {
+    /// The content, its source and its URL, which is without what may be secret and truncated when it is long.
+    public var description: String { "\(content) from \(source) <\(url.textForMessages)>" }
+}
+
+/// How long the stages of a load took. A stage that was skipped, or whose work another load did, has zero.
+public struct StageDurations: Sendable, Hashable {
+    /// The time for reading the disk cache.
+    public var reading: Duration = .zero
+    /// The time for decoding.
+    public var decoding: Duration = .zero
+    /// The time for the transformer.
+    public var transforming: Duration = .zero
+
+    /// Makes durations of zero.
+    package init() {}
+}
