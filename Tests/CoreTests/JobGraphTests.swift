@@ -149,7 +149,7 @@ struct JobGraphTests {
         graph.change { $0.validate(CacheEntry(key: "a", data: Data([1]), storedAt: .now), in: fetch) }
         #expect(graph.change { $0.beginStaleImages(of: fetch) }.map(\.id) == [job])
         #expect(graph.change { $0.beginStaleImages(of: fetch) }.isEmpty)
-        let data = FetchedData(loaded: LoaderResult(data: Data([2])), origin: .loader, storeOriginal: nil)
+        let data = FetchedData(loaded: LoaderResult(data: Data([2])), origin: .loader)
         #expect(graph.change { $0.finishFetch(fetch) }.map(\.id) == [job])
         #expect(graph.change { $0.handOver(data, to: job) })
         #expect(graph.change { $0.endStaleImage(nil, of: job) }?.loaded.data == Data([2]))

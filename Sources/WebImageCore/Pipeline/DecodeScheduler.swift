@@ -42,27 +42,6 @@ struct DecodeScheduler: PipelineStage {
         if let current, current != priority { queue.setPriority(current, of: ticket) }
     }
 
-    /// Submits work that belongs to no job, behind what people wait for.
-    /// - Parameter work: Gets its memory, for which it may have waited.
-    func submit(
-        _ byteCount: Int,
-        isSlow: Bool,
-        _ work: @escaping @Sendable (MemoryBudget.Reservation) -> Void
-    ) {
-        let queue = queue(isSlow)
-        queue.submit(priority: .low) { [budget] in
-            if let reservation = budget.takeForDecoding(byteCount, isSlow: isSlow) { return work(reservation) }
-            budget.waitForDecoding(
-                byteCount,
-                ticket: budget.makeTicket(),
-                priority: .low,
-                isSlow: isSlow
-            ) { reservation in
-                queue.submit(priority: .low, isResumed: true) { work(reservation) }
-            }
-        }
-    }
-
     /// Has a job wait for memory.
     /// - Parameters:
     ///   - product: What the memory is for.

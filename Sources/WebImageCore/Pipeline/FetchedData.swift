@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Synchronization
 
 /// The bytes of a fetch and where they came from, shared by the jobs that decode them.
 struct FetchedData: Sendable {
@@ -8,8 +7,8 @@ struct FetchedData: Sendable {
     let origin: LoadSource
     /// The format of the bytes, recognised once for all that ask.
     let format: ImageFormat
-    /// Puts the bytes into the disk cache, when it is first called.
-    let storeOriginal: OriginalStore?
+    /// Puts the bytes into the disk cache; `nil` when they come from there or are not kept.
+    let original: OriginalStore?
     /// Why these bytes serve although the server should have been asked about them.
     var refreshError: ImageError?
     /// The attempts that failed before these bytes came, and when the one began that brought them.
@@ -31,20 +30,17 @@ struct FetchedData: Sendable {
     /// Whether the original is loaded again for its next use.
     var isStale = false
 
-    init(loaded: LoaderResult, origin: LoadSource, storeOriginal: OriginalStore?) {
+    init(loaded: LoaderResult, origin: LoadSource, original: OriginalStore? = nil) {
         self.loaded = loaded
         format = ImageFormat(sniffing: loaded.data)
         self.origin = origin
-        self.storeOriginal = storeOriginal
+        self.original = original
+        storedAt = original?.date
     }
 
     /// The bytes of a disk-cache entry.
     init(stored: CacheEntry, origin: LoadSource) {
-        self.init(
-            loaded: LoaderResult(data: stored.data, metadata: stored.response),
-            origin: origin,
-            storeOriginal: nil
-        )
+        self.init(loaded: LoaderResult(data: stored.data, metadata: stored.response), origin: origin)
         storedAt = stored.storedAt
         entry = stored
     }
@@ -83,76 +79,4 @@ struct Confirmation: Sendable {
     var answer: LoaderResult?
     /// Why there is no answer.
     var refreshError: ImageError?
-}
-
-/// The storing of an original, which the first of several jobs does that decode it.
-final class OriginalStore: Sendable {
-    private struct State {
-        var begin: (@Sendable () -> Void)?
-        var store: (@Sendable (WebImage?) -> Void)?
-        var isPostponed = false
-        var isDone = false
-        var waiting: [@Sendable () -> Void] = []
-    }
-
-    /// Whether the whole image is needed, at its own size and with all frames.
-    let needsWholeImage: Bool
-    private let state: Mutex<State>
-
-    /// - Parameters:
-    ///   - needsWholeImage: Whether only a caller with the whole image can store.
-    ///   - begin: Called once it is clear that the bytes are an image.
-    ///   - store: Called after that with the image, if it was decoded.
-    init(
-        needsWholeImage: Bool,
-        begin: @escaping @Sendable () -> Void,
-        store: @escaping @Sendable (WebImage?) -> Void
-    ) {
-        self.needsWholeImage = needsWholeImage
-        state = Mutex(State(begin: begin, store: store))
-    }
-
-    /// Whether nobody has stored yet.
-    var isPending: Bool { state.withLock { $0.store != nil } }
-
-    /// - Parameter image: The decoded image, if it was decoded.
-    func perform(_ image: WebImage?) {
-        guard image != nil || !needsWholeImage else { return }
-        end(with: image)
-    }
-
-    /// Does the work without an image where it needs one, which could not be decoded.
-    func end(with image: WebImage?) {
-        let (begin, store) = state.withLock { ($0.begin.take(), $0.store.take()) }
-        begin?()
-        guard let store else { return }
-        store(image)
-        let waiting = state.withLock { state in
-            state.isDone = true
-            return exchange(&state.waiting, with: [])
-        }
-        for body in waiting { body() }
-    }
-
-    /// Leaves the work to whoever decodes the whole image.
-    /// - Returns: Whether that is the caller.
-    func postpone() -> Bool {
-        let (begin, isFirst) = state.withLock { state in
-            let isFirst = state.store != nil && !state.isPostponed
-            if isFirst { state.isPostponed = true }
-            return (state.begin.take(), isFirst)
-        }
-        begin?()
-        return isFirst
-    }
-
-    /// Runs a body once what was begun or postponed is done, or within this call when nothing was.
-    func whenDone(_ body: @escaping @Sendable () -> Void) {
-        let isDone = state.withLock { state in
-            let isDone = state.isDone || state.store != nil && !state.isPostponed
-            if !isDone { state.waiting.append(body) }
-            return isDone
-        }
-        if isDone { body() }
-    }
 }

@@ -59,6 +59,9 @@ struct JobGraph: Sendable {
         /// Whether the image is stale, and loaded again for its next use once the job has ended.
         var isStale = false
 
+        /// Whether the whole image is decoded for what the disk cache keeps: see ``OriginalStore``.
+        var isForOriginal: Bool { tasks.isEmpty }
+
         /// The fetch that the job waits for.
         var fetch: Fetch.ID? {
             switch phase {
@@ -270,6 +273,15 @@ extension JobGraph {
         return effects
     }
 
+    /// Adds a job that decodes bytes for the disk cache. No task waits for it, nor joins it.
+    /// - Parameter key: The key of the job that has the bytes.
+    mutating func addJob(decoding request: ImageRequest, key: Job.Key) -> Job.ID {
+        let id = Job.ID(number: Serial.nextAge())
+        jobs[id] = Job(key: key, request: request, tasks: [], priority: .low, phase: .decoding(nil))
+        jobCounts[ImagePriority.low.rank] += 1
+        return id
+    }
+
     /// Whether a task would join a job or a fetch that is there.
     func shares(_ request: ImageRequest) -> Bool {
         let key = Job.Key(request)
@@ -420,7 +432,7 @@ extension JobGraph {
 
     mutating func removeJob(_ id: Job.ID) -> Job? {
         guard var job = jobs.removeValue(forKey: id) else { return nil }
-        jobsByKey[job.key] = nil
+        if jobsByKey[job.key] == id { jobsByKey[job.key] = nil }
         jobCounts[job.priority.rank] -= 1
         if let fetch = job.fetch { fetches[fetch]?.jobs.removeAll { $0 == id } }
         removals.add(job)

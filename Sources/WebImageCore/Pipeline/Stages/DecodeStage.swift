@@ -19,7 +19,7 @@ struct DecodeStage: PipelineStage {
         let data = data.following(fetch, isShared: jobs.count > 1)
         // Nobody decodes what only readers want, or what was finished for the disk cache.
         if jobs.isEmpty, let request = fetch?.request, maker.canDecode(data, for: request) {
-            data.storeOriginal?.perform(nil)
+            data.original?.perform(nil)
         }
         for reader in readers { storeStage.finish(reader, with: data) }
         for job in jobs where job.wantsThumbnail {
@@ -51,6 +51,10 @@ struct DecodeStage: PipelineStage {
     /// Decodes the bytes for a job, within this call or once there is memory for it.
     private func decode(_ id: JobGraph.Job.ID, _ data: FetchedData) {
         guard let job = graph.job(id) else { return }
+        if job.isForOriginal, data.original?.isPending != true {
+            _ = graph.withLock { $0.finishJob(id) }
+            return
+        }
         if let cached = data.isConfirmed ? cachedImage(of: job, data) : nil {
             return storeStage.finish(id, job, with: outcome(cached, of: job, data), of: data)
         }
@@ -84,6 +88,10 @@ struct DecodeStage: PipelineStage {
             return submit(id, data, priority: job.priority)
         }
         WebImageLog.debug("\(error)")
+        if job.isForOriginal {
+            data.original?.end(with: nil)
+            return storeStage.finish(id, job, with: Outcome(result: .failure(error)), of: data)
+        }
         if let incomplete = data.incompleteness(error) {
             return graph.update { $0.fetchAgain(id, after: data, incomplete) }
         }
@@ -96,7 +104,7 @@ struct DecodeStage: PipelineStage {
     /// Remembers a failure, or keeps the bytes for other requests when it is that of this one.
     private func keepConsequences(of error: ImageError, _ request: ImageRequest, _ data: FetchedData) {
         var error = error
-        if error.dependsOnRequest, data.format != .unknown { data.storeOriginal?.perform(nil) }
+        if error.dependsOnRequest, data.format != .unknown { data.original?.perform(nil) }
         if error.isOfDecoding, request.hasOwnDecoding(of: data.format) { error.dependsOnRequest = true }
         if error.isOfBytes { storeStage.removeUndecodable(data, request) }
         if data.origin == .loader { context.dependencies.recordFailure(error, request) }
@@ -189,56 +197,22 @@ struct DecodeStage: PipelineStage {
         durations.decoding = .now - start
         observers.notify(job.request.url, .decoded(durations.decoding))
         // Bytes that decode are worth storing, whatever a transformer makes of them.
-        if let store = data.storeOriginal { keep(data, store, for: job, showing: image) }
+        keep(data, for: job, showing: image)
         return image
     }
 }
 
 // Originals that are kept as another file.
 extension DecodeStage {
-    private func keep(
-        _ data: FetchedData,
-        _ store: OriginalStore,
-        for job: JobGraph.Job,
-        showing image: WebImage
-    ) {
-        guard store.needsWholeImage, !job.request.showsWhole(image) else { return store.perform(image) }
-        if store.postpone() { makeWhole(data, for: job.asWhole, store, pixelCount: nil) }
-    }
-
-    /// Decodes the whole image for what is kept: the job has it smaller, or without its frames.
-    /// - Parameter pixelCount: How many pixels the decoder has found, more than there was memory for.
-    private func makeWhole(
-        _ data: FetchedData,
-        for job: JobGraph.Job,
-        _ store: OriginalStore,
-        pixelCount: Int?
-    ) {
-        do throws(ImageError) {
-            let cost = try maker.cost(of: data, for: job, pixelCount: pixelCount, makesRendition: false)
-            let isSlow = scheduler.isSlow(data, for: job.request)
-            scheduler.submit(cost.decoding, isSlow: isSlow) { [self] memory in
-                // Another job may have had the whole image meanwhile.
-                guard store.isPending else { return }
-                do throws(ImageError) {
-                    store.end(with: try maker.decode(data, for: job, (memory, cost.pixelCount)) { !store.isPending })
-                } catch {
-                    if let count = error.pixelCount(after: pixelCount) {
-                        memory.shrink(to: 0)
-                        makeWhole(data, for: job, store, pixelCount: count)
-                    } else {
-                        giveUp(store, error)
-                    }
-                }
-            }
-        } catch {
-            giveUp(store, error)
+    /// Stores the bytes, or has the whole image decoded for that: the job has it smaller, or without its frames.
+    private func keep(_ data: FetchedData, for job: JobGraph.Job, showing image: WebImage) {
+        guard let original = data.original else { return }
+        guard original.needsWholeImage, !job.isForOriginal, !job.request.showsWhole(image) else {
+            return original.perform(image)
         }
-    }
-
-    private func giveUp(_ store: OriginalStore, _ error: ImageError) {
-        WebImageLog.debug("The image is not kept on disk: \(error)")
-        store.end(with: nil)
+        guard original.postpone() else { return }
+        let whole = graph.withLock { $0.addJob(decoding: job.request.whole, key: job.key) }
+        submit(whole, data, priority: .low)
     }
 }
 
@@ -247,17 +221,16 @@ extension ImageRequest {
     fileprivate func showsWhole(_ image: WebImage) -> Bool {
         image.decodedSize == image.naturalSize && !isFirstFrameOnly && pixelFormat == nil && convertsToSRGB
     }
-}
 
-extension JobGraph.Job {
-    /// The same job for the whole image.
-    fileprivate var asWhole: JobGraph.Job {
-        var request = request
+    /// The request for all that its file holds.
+    fileprivate var whole: ImageRequest {
+        var request = self
         request.decodeSize = .original
         request.isFirstFrameOnly = false
         request.pixelFormat = nil
         request.convertsToSRGB = true
         request.appliesOrientation = true
-        return JobGraph.Job(key: key, request: request, tasks: [], priority: .low, phase: .decoding(nil))
+        request.transformer = nil
+        return request
     }
 }

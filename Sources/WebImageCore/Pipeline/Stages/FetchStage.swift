@@ -122,7 +122,7 @@ struct FetchStage: PipelineStage {
             graph.update { $0.readConfirmed(id, Confirmation(entry: entry, answer: loaded)) }
         case .renditions where loaded.isNotModified:
             storeStage.renewRenditions(of: id, with: loaded.metadata)
-            decodeStage.decode(id, FetchedData(loaded: loaded, origin: .revalidated, storeOriginal: nil))
+            decodeStage.decode(id, FetchedData(loaded: loaded, origin: .revalidated))
         default:
             let outdatesMemory = outdatesMemory(id, fetch)
             // What is not kept does not keep others from storing what they have.
@@ -130,9 +130,8 @@ struct FetchStage: PipelineStage {
             let version = storeStage.version(of: fetch, replacesCached: replacesCached)
             if outdatesMemory { memoryCache.removeImages(source: fetch.key.url) }
             let original = storeStage.original(loaded, of: version, loader)
-            var data = FetchedData(loaded: loaded, origin: .loader, storeOriginal: original?.store)
+            var data = FetchedData(loaded: loaded, origin: .loader, original: original)
             data.mark = version.mark
-            data.storedAt = original?.date
             data.reservation = budget.holdBody(loaded.data.count, isInFile: loaded.isInFile)
             decodeStage.decode(id, data)
         }

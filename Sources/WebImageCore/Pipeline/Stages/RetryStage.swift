@@ -60,7 +60,7 @@ struct RetryStage: PipelineStage {
     }
 
     private func cachedImages(_ origin: LoadSource) -> FetchedData {
-        FetchedData(loaded: LoaderResult(data: Data()), origin: origin, storeOriginal: nil)
+        FetchedData(loaded: LoaderResult(data: Data()), origin: origin)
     }
 
     /// Whether a cached copy may be served although the server is unreachable (RFC 5861, section 4).

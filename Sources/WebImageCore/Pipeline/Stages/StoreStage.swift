@@ -4,7 +4,6 @@ import FoundationEssentials
 struct StoreStage: PipelineStage {
     let context: StageContext
     private var writer: DiskWriter { context.writer }
-    private var serializer: CacheSerializer? { context.dependencies.serializer }
     private var storeOrder: StoreOrder { context.dependencies.storeOrder }
 
     /// Prepares an image for display, and keeps it in the memory cache.
@@ -72,7 +71,7 @@ struct StoreStage: PipelineStage {
                 for task in waiting { deliver(to: task) }
             }
         }
-        if let store = data.storeOriginal { store.whenDone(deliverWaiting) } else { deliverWaiting() }
+        if let original = data.original { original.whenDone(deliverWaiting) } else { deliverWaiting() }
     }
 }
 
@@ -121,81 +120,30 @@ extension ResponseMetadata {
 
 // Originals.
 extension StoreStage {
-    /// The bytes of a fetch among those of its image.
-    struct Version: Sendable {
-        let fetch: JobGraph.Fetch
-        let mark: ImageVersions.Mark
-        /// Whether the caches may have other bytes of the image, which these replace.
-        let replacesCached: Bool
-    }
-
     /// Takes note of bytes that have arrived.
-    func version(of fetch: JobGraph.Fetch, replacesCached: Bool) -> Version {
+    func version(of fetch: JobGraph.Fetch, replacesCached: Bool) -> OriginalStore.Version {
         let mark = versions.mark()
         if replacesCached { versions.change(fetch.key.url, to: mark) }
-        return Version(fetch: fetch, mark: mark, replacesCached: replacesCached)
+        return OriginalStore.Version(fetch: fetch, mark: mark, replacesCached: replacesCached)
     }
 
-    /// The work that puts the bytes of a fetch into the disk cache, and the date of the entry; `nil` when they are not
-    /// to be cached. It is done once they have decoded, so that the cache never has what is no image.
+    /// The bytes of a fetch for the disk cache; `nil` when they are not to be cached.
     func original(
         _ loaded: LoaderResult,
-        of version: Version,
+        of version: OriginalStore.Version,
         _ loader: any DataLoading
-    ) -> (store: OriginalStore, date: Date)? {
-        let (fetch, mark, date) = (version.fetch, version.mark, clock.now)
-        let (key, url) = (fetch.key.url, fetch.request.url)
+    ) -> OriginalStore? {
+        let (fetch, key) = (version.fetch, version.fetch.key.url)
         // What was loaded past the caches replaces what they hold.
         if loader.isOfFiles, !fetch.key.queriesOriginals { outdateRenditions(of: key) }
-        guard dataCache != nil, loader.shouldCacheOnDisk(url), fetch.key.storesOriginals else { return nil }
+        guard dataCache != nil, loader.shouldCacheOnDisk(fetch.request.url), fetch.key.storesOriginals else { return nil }
         // A range answers no request for the whole (RFC 9111, section 3.3).
         guard !loaded.isRange else { return nil }
         guard !CacheDirectives(loaded.metadata.cacheControl).isNoStore else {
             removeFromDisk(key)
             return nil
         }
-        let begin = { @Sendable [self] in
-            guard versions.isCurrent(mark, of: key) else { return }
-            if version.replacesCached {
-                versions.change(key, to: mark, isBeingStored: true)
-                // Loads of other sizes may have found the version before since the bytes have arrived.
-                memoryCache.removeImages(source: key)
-            }
-            // Renditions of the version before would be served again once this original is evicted.
-            renditions.cache?.outdateVariants(of: key)
-            guard serializer != nil, version.replacesCached else { return }
-            // A serializer takes its time, in which loads of other sizes would find the version before.
-            storeOrder.perform(key) { [dataCache, versions] in
-                if versions.isCurrent(mark, of: key) { dataCache?.remove(key) }
-            }
-        }
-        let store = OriginalStore(needsWholeImage: serializer != nil, begin: begin) { [self] image in
-            guard versions.isCurrent(mark, of: key) else { return }
-            // What is kept is for all requests.
-            let image = image?.upright
-            var data = loaded.data
-            if let serializer {
-                guard let image, let serialized = serializer.serialize(image, data, url) else {
-                    return removeOriginal(key, for: version)
-                }
-                data = serialized
-            }
-            var entry = CacheEntry(key: key, data: data, response: loaded.metadata, storedAt: date)
-            if context.dependencies.keepsThumbHashes { entry.thumbHash = image.flatMap { ThumbHash(of: $0) } }
-            observers.notify(url, .stored)
-            keep(entry, of: version)
-        }
-        return (store, date)
-    }
-
-    /// Stores an original, unless the app has stored or removed one since its bytes have arrived.
-    private func keep(_ entry: CacheEntry, of version: Version) {
-        storeOrder.perform(entry.key) { [dataCache, versions] in
-            guard versions.isCurrent(version.mark, of: entry.key) else { return }
-            dataCache?.store(entry)
-            if version.replacesCached { versions.change(entry.key, to: version.mark) }
-        }
-        writer.schedule()
+        return OriginalStore(loaded, of: version, date: clock.now, context: context)
     }
 
     /// Updates an entry with the header fields of a 304 (RFC 9111, section 4.3.4).
@@ -230,7 +178,7 @@ extension StoreStage {
     }
 
     /// - Parameter version: The bytes that are not kept in its place.
-    private func removeOriginal(_ key: String, for version: Version? = nil) {
+    func removeOriginal(_ key: String, for version: OriginalStore.Version? = nil) {
         let mark = versions.mark()
         ioQueue.submit(priority: .veryLow) { [dataCache, storeOrder, versions] in
             storeOrder.perform(key) {
