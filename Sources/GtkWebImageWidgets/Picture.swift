@@ -19,8 +19,8 @@ public final class Picture: PictureBindable {
     /// How the image fits into the widget, which also determines the size at which it is decoded. Default:
     /// ``/GtkWebImage/ContentFit/contain``.
     public var contentFit: ContentFit {
-        get { PicturePointer(widget.pointer).contentFit }
-        set { PicturePointer(widget.pointer).contentFit = newValue }
+        get { WidgetPointer(widget.pointer).contentFit }
+        set { WidgetPointer(widget.pointer).contentFit = newValue }
     }
 }
 

@@ -54,7 +54,7 @@ func reportBinding(isHit: Bool) {
         let picture = gtk_picture_new()!
         gtk_widget_set_size_request(picture, 40, 30)
         gtk_box_append(UnsafeMutableRawPointer(box).assumingMemoryBound(to: GtkBox.self), picture)
-        return PicturePointer(picture)
+        return WidgetPointer(picture)
     }
     for (picture, url) in zip(pictures, urls) where isHit { picture.setImage(with: url, manager: manager) }
     gtk_window_present(UnsafeMutableRawPointer(window).assumingMemoryBound(to: GtkWindow.self))

@@ -29,7 +29,7 @@ struct Binding: ParsableCommand {
             let picture = gtk_picture_new()!
             gtk_widget_set_size_request(picture, 40, 30)
             gtk_box_append(UnsafeMutableRawPointer(box).assumingMemoryBound(to: GtkBox.self), picture)
-            return PicturePointer(picture)
+            return WidgetPointer(picture)
         }
         // The first image of a widget also creates the state that stays with the widget.
         measure("first image of a widget that is not on screen", pictures.count, rounds: 1, limit: 54) { _ in

@@ -24,7 +24,7 @@ final class ScreenApp {
     }
 
     private let load: Load
-    private let pictures: [PicturePointer]
+    private let pictures: [WidgetPointer]
     private var done = 0
     private var firstDone = 0
     private var failure: ImageError?
@@ -44,7 +44,7 @@ final class ScreenApp {
             gtk_picture_set_can_shrink(OpaquePointer(picture), 1)
             gtk_widget_set_size_request(picture, Int32(load.size.width), Int32(load.size.height))
             gtk_flow_box_insert(OpaquePointer(flow), picture, -1)
-            return PicturePointer(picture)
+            return WidgetPointer(picture)
         }
         gtk_scrolled_window_set_child(OpaquePointer(scrolled), flow)
         gtk_window_set_child(window, scrolled)

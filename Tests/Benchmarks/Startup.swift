@@ -106,7 +106,7 @@ struct Startup: ParsableCommand {
             configuration.diskCache = ImageManager.Configuration.DiskCache(directory: cache)
             configuration.decoding = decoding.configuration
             let manager = ImageManager(configuration: configuration)
-            let pointer = PicturePointer(picture)
+            let pointer = WidgetPointer(picture)
             pointer.setImage(with: url, manager: manager, completion: { _ in countBefore = frames.count })
             result.setupTime = Self.mainThreadTime - time
             result.setupMemory = OwnProcess.megabytes("RssAnon") - memory

@@ -214,8 +214,8 @@ extension Stage {
     }
 
     /// The widgets in the window that show or load images.
-    var pictures: [PicturePointer] {
-        WidgetPointer(window).boundImages.map { PicturePointer($0.widget.nativeWidgetPointer) }
+    var pictures: [WidgetPointer] {
+        WidgetPointer(window).boundImages.map { WidgetPointer($0.widget.nativeWidgetPointer) }
     }
 
     /// Waits for a line that has ended.

@@ -57,7 +57,7 @@ extension Adwaita.Picture: PictureBindable { public var nativeWidgetPointer: Uns
 
 extension AdwaitaForSwift {
     fileprivate static func show(_ url: URL, in avatar: OpaquePointer) {
-        Picture().inspect { storage, _ in PicturePointer(storage.opaquePointer!).setImage(with: url) }
+        Picture().inspect { storage, _ in WidgetPointer(storage.opaquePointer!).setImage(with: url) }
         WidgetPointer(avatar).setImage(with: url)
     }
 }
@@ -68,7 +68,7 @@ extension Scenario {
             let stage = try Stage()
             let view = AdwaitaForSwift.Picture()
             var pictures: [any PictureBindable] = [PictureRef(), Gtk.Picture(), Adwaita.Picture()]
-            view.inspect { storage, _ in pictures.append(PicturePointer(storage.opaquePointer!)) }
+            view.inspect { storage, _ in pictures.append(WidgetPointer(storage.opaquePointer!)) }
             for picture in pictures {
                 gtk_widget_set_size_request(picture.widget, 40, 30)
                 stage.append(picture.widget)

@@ -63,12 +63,12 @@ final class ListStage {
     }
 
     /// The images of the rows that are on screen.
-    var mapped: [PicturePointer] {
-        var result: [PicturePointer] = []
+    var mapped: [WidgetPointer] {
+        var result: [WidgetPointer] = []
         var row = gtk_widget_get_first_child(list)
         while let current = row {
             if gtk_widget_get_mapped(current) != 0, let picture = gtk_widget_get_first_child(current) {
-                result.append(PicturePointer(picture))
+                result.append(WidgetPointer(picture))
             }
             row = gtk_widget_get_next_sibling(current)
         }

@@ -288,7 +288,7 @@ private final class Soak {
         )
         let isPicture = wrapper is Picture
         places.append(
-            Place(binding, widget, holding: wrapper, sequence: isPicture ? PicturePointer(widget) : nil)
+            Place(binding, widget, holding: wrapper, sequence: isPicture ? WidgetPointer(widget) : nil)
         )
         if chance(8) {
             _ = g_object_ref_sink(widget)

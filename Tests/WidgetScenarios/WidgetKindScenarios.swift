@@ -160,14 +160,14 @@ extension Scenario {
             stage.append(raw)
             stage.present()
             foreign.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
-            PicturePointer(raw).setImage(
+            WidgetPointer(raw).setImage(
                 with: stage.url(0x222222),
                 manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(2)
             expectEqual(foreign.currentImage?.color, 0x111111)
-            expectEqual(PicturePointer(OpaquePointer(raw)).currentImage?.color, 0x222222)
+            expectEqual(WidgetPointer(OpaquePointer(raw)).currentImage?.color, 0x222222)
         },
 
         Scenario("Any widget can be bound through a closure that takes the paintable") {
@@ -178,7 +178,7 @@ extension Scenario {
             stage.present()
             var calls = 0
             for color in [0x111111, 0x222222] as [UInt32] {
-                PicturePointer(image).bindImage(
+                WidgetPointer(image).bindImage(
                     with: stage.url(color),
                     manager: stage.manager,
                     setPaintable: { paintable in

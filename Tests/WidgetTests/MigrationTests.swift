@@ -155,12 +155,17 @@ struct MigrationTests {
     private struct API {
         /// The labels of the declarations of a name; an empty list where there are none.
         private var labels: [String: [[String]]] = [:]
+        /// The generic types that have shorter names, by those.
+        private var aliases: [String: String] = [:]
 
         init() throws {
             let folder = root.appending(path: "Tests/PublicAPI")
             for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil) {
                 for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
                     guard let declaration = line.range(of: ": ") else { continue }
+                    if let alias = line.firstMatch(of: /typealias (\w+) = (\w+)</) {
+                        aliases[String(alias.1)] = String(alias.2)
+                    }
                     let (name, labels) = Self.parts(String(line[..<declaration.lowerBound]))
                     self.labels[name, default: []].append(labels ?? [])
                 }
@@ -170,7 +175,10 @@ struct MigrationTests {
 
         /// Whether a declaration has a name and these labels in their order; it may have others between them.
         func contains(_ name: String) -> Bool {
-            let (name, wanted) = Self.parts(name)
+            var (name, wanted) = Self.parts(name)
+            if let type = name.split(separator: ".").first, let generic = aliases[String(type)], name.contains(".") {
+                name = generic + name.dropFirst(type.count)
+            }
             guard let known = labels[name] else { return false }
             return known.contains { labels in
                 var rest = (wanted ?? [])[...]

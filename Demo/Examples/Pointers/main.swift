@@ -18,17 +18,17 @@ func add(_ widget: UnsafeMutablePointer<GtkWidget>) {
 // A GtkPicture, a GtkButton and a GtkEntry icon take images through their pointers.
 let picture = gtk_picture_new()!
 gtk_widget_set_vexpand(picture, 1)
-PicturePointer(picture).setImage(with: url)
+WidgetPointer(picture).setImage(with: url)
 add(picture)
 
 let button = gtk_button_new()!
 gtk_widget_set_size_request(button, 96, 96)
 gtk_widget_set_halign(button, GTK_ALIGN_CENTER)
-ButtonPointer(button).setImage(with: ImageRequest(url: url, transformer: .circle()))
+WidgetPointer(button).setImage(with: ImageRequest(url: url, transformer: .circle()))
 add(button)
 
 let entry = gtk_entry_new()!
-EntryPointer(entry).setIcon(with: url, at: .primary)
+WidgetPointer(entry).setIcon(with: url, at: .primary)
 add(entry)
 
 // Any widget with a GdkPaintable takes an ImagePaintable.

@@ -29,12 +29,12 @@ extension Page {
         gtk_widget_set_size_request(avatar.widget, 90, 90)
         gtk_widget_add_css_class(avatar.widget, "circular")
         gtk_widget_add_css_class(labelled, "on-image")
-        let on = ButtonPointer(toggle)
+        let on = WidgetPointer(toggle)
         on.setImage(with: context.fresh("moonlit-lake.jpg"), for: .normal)
         on.setImage(with: context.fresh("sea-waves.jpg"), for: .checked)
         menu.setImage(with: context.fresh("citrus.webp"))
         gtk_menu_button_set_popover(OpaquePointer(menu.widget), popover())
-        let behind = ButtonPointer(labelled)
+        let behind = WidgetPointer(labelled)
         set(
             button,
             labelled: behind,
@@ -69,7 +69,7 @@ extension Page {
     @MainActor
     private static func set(
         _ button: Button,
-        labelled: ButtonPointer,
+        labelled: WidgetPointer,
         avatar: Button,
         normal: URL,
         lit: URL,

@@ -7,7 +7,7 @@ import GtkWebImage
 final class ImageWall {
     /// The state of one cell.
     struct Cell {
-        let picture: PicturePointer
+        let picture: WidgetPointer
         let url: URL
         let isMapped: Bool
     }
@@ -114,10 +114,10 @@ extension ImageWall {
     }
 
     /// The URL of the item whose cell a widget is in, by the list's own model.
-    func itemURL(in picture: PicturePointer) -> URL? { items.url(in: picture.widget) }
+    func itemURL(in picture: WidgetPointer) -> URL? { items.url(in: picture.widget) }
 
     /// The widgets of the cells that are in view, even by a row of pixels.
-    var picturesInView: [PicturePointer] { pictures.all.filter { grid.shows($0.widget) } }
+    var picturesInView: [WidgetPointer] { pictures.all.filter { grid.shows($0.widget) } }
 }
 
 /// A quiet tint for cells whose images take longer than a tenth of a second.

@@ -55,9 +55,9 @@ final class WallHealer {
 final class PictureSet {
     private var addresses: Set<UnsafeMutableRawPointer> = []
 
-    var all: [PicturePointer] { addresses.map { PicturePointer($0) } }
+    var all: [WidgetPointer] { addresses.map { WidgetPointer($0) } }
 
-    func insert(_ picture: PicturePointer) {
+    func insert(_ picture: WidgetPointer) {
         let address = picture.nativeWidgetPointer
         addresses.insert(address)
         connect(OpaquePointer(address), "destroy") { [weak self] in self?.addresses.remove(address) }

@@ -24,10 +24,7 @@ extension EntryIconPosition {
 public protocol EntryBindable: WidgetBindable {}
 
 extension EntryBindable {
-    /// The place of the icon at the start of the text.
-    public var imageBinding: ImageBinding { iconBinding(at: .primary) }
-
-    /// The place of an icon.
+    /// The place of an icon. That at the start of the text is the `imageBinding`, too.
     public func iconBinding(at position: EntryIconPosition) -> ImageBinding {
         ImageBinding(nativeWidgetPointer, position.key, in: .widget(.icon(position)))
     }

@@ -38,7 +38,7 @@ public final class ImageListFactory {
         placeholder: Placeholder? = nil,
         manager: ImageManager = .shared,
         imageDescription: @escaping @MainActor (_ position: Int) -> String? = { _ in nil },
-        configure: @escaping @MainActor (PicturePointer) -> Void = { _ in },
+        configure: @escaping @MainActor (WidgetPointer) -> Void = { _ in },
         request: @escaping @MainActor (_ position: Int) -> ImageRequest?
     ) {
         let native = UnsafeMutableRawPointer(gtk_signal_list_item_factory_new()!)
@@ -48,11 +48,11 @@ public final class ImageListFactory {
             gtk_picture_set_content_fit(OpaquePointer(picture), GtkContentFit(contentFit.native))
             gtk_widget_set_size_request(picture, Int32(clamping: width), Int32(clamping: height))
             gtk_list_item_set_child(OpaquePointer(bitPattern: item), picture)
-            configure(PicturePointer(picture))
+            configure(WidgetPointer(picture))
         }
         native.connectWithArgument("bind") { item in
             guard let item = OpaquePointer(bitPattern: item), let child = gtk_list_item_get_child(item) else { return }
-            let picture = PicturePointer(child)
+            let picture = WidgetPointer(child)
             let position = Int(gtk_list_item_get_position(item))
             let description = imageDescription(position)
             picture.setImageDescription(description)
@@ -65,7 +65,7 @@ public final class ImageListFactory {
         }
         native.connectWithArgument("unbind") { item in
             guard let child = gtk_list_item_get_child(OpaquePointer(bitPattern: item)) else { return }
-            PicturePointer(child).cancelCurrentImageLoad()
+            WidgetPointer(child).cancelCurrentImageLoad()
         }
     }
 
@@ -77,7 +77,7 @@ public final class ImageListFactory {
         placeholder: Placeholder? = nil,
         manager: ImageManager = .shared,
         imageDescription: @escaping @MainActor (_ position: Int) -> String? = { _ in nil },
-        configure: @escaping @MainActor (PicturePointer) -> Void = { _ in },
+        configure: @escaping @MainActor (WidgetPointer) -> Void = { _ in },
         url: @escaping @MainActor (_ position: Int) -> URL?
     ) {
         self.init(

@@ -130,6 +130,6 @@ public final class ZoomView: GtkWidgetConvertible {
 
     /// Sets the text that assistive technology reads out for the image.
     public func setImageDescription(_ text: String?) {
-        PicturePointer(widget.pointer).setImageDescription(text)
+        WidgetPointer(widget.pointer).setImageDescription(text)
     }
 }

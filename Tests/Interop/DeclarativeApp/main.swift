@@ -32,7 +32,7 @@ func runApp() {
     show(UnsafeMutableRawPointer(storage.opaquePointer!), 120, 90)
     gtk_window_present(UnsafeMutableRawPointer(window).assumingMemoryBound(to: GtkWindow.self))
 
-    let other = PicturePointer(storage.opaquePointer!)
+    let other = WidgetPointer(storage.opaquePointer!)
     while picture.currentImage == nil || other.currentImage == nil {
         for state in [picture.imageProgress.state, other.imageProgress.state] {
             if case .failed(let error) = state { fatalError("\(error)") }

@@ -16,7 +16,7 @@ typealias Picture = AdwaitaForSwift.Picture
 
 @MainActor
 func show(_ url: URL, in avatar: OpaquePointer) {
-    Picture().inspect { storage, _ in PicturePointer(storage.opaquePointer!).setImage(with: url) }
+    Picture().inspect { storage, _ in WidgetPointer(storage.opaquePointer!).setImage(with: url) }
     WidgetPointer(avatar).setImage(with: url)
 }
 
@@ -48,7 +48,7 @@ app.run { window in
     let view = AdwaitaForSwift.Picture()
     view.inspect { storage, _ in
         box.add(UnsafeMutableRawPointer(storage.opaquePointer!))
-        PicturePointer(storage.opaquePointer!).setImage(with: url) { noteEnd($0) }
+        WidgetPointer(storage.opaquePointer!).setImage(with: url) { noteEnd($0) }
     }
     // In async code the same line starts a load, and another property waits for it.
     let other = PictureRef()
@@ -60,8 +60,8 @@ app.run { window in
         noteEnd(.success(response))
     }
     // The app's own module of GTK serves every part of the API.
-    for state in ImageState.allCases { ButtonPointer(button.gobjectPointer).setImage(with: url, for: state) }
-    for fit in [ContentFit.cover, .contain] { PicturePointer(picture.gobjectPointer).contentFit = fit }
+    for state in ImageState.allCases { WidgetPointer(button.gobjectPointer).setImage(with: url, for: state) }
+    for fit in [ContentFit.cover, .contain] { WidgetPointer(picture.gobjectPointer).contentFit = fit }
     button.clicked?(button)
     kept = [window, box, button, picture, view, other] + pictures
 }

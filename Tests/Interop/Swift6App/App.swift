@@ -41,7 +41,7 @@ final class Feed {
         view.inspect { storage, _ in
             MainActor.assumeIsolated {
                 box.add(UnsafeMutableRawPointer(storage.opaquePointer!))
-                PicturePointer(storage.opaquePointer!).setImage(with: url) { self.noteEnd($0) }
+                WidgetPointer(storage.opaquePointer!).setImage(with: url) { self.noteEnd($0) }
             }
         }
         let picture = Gtk.Picture()
@@ -52,7 +52,7 @@ final class Feed {
             let response = try await picture.setImage(with: url).response
             noteEnd(.success(response))
         }
-        for state in ImageState.allCases { ButtonPointer(gtk_button_new()).setImage(with: url, for: state) }
+        for state in ImageState.allCases { WidgetPointer(gtk_button_new()).setImage(with: url, for: state) }
         kept = [box, view, picture] + pictures
     }
 

@@ -6,7 +6,7 @@ import GtkWebImage
 // GTK of its own: the compiler then reads all of their declarations.
 
 @MainActor
-func useEveryKind(_ picture: PicturePointer, _ url: URL) {
+func useEveryKind(_ picture: WidgetPointer, _ url: URL) {
     let states = ImageState.allCases
     let fits = [ContentFit.stretch, .contain, .cover, .scaleDown]
     for fit in fits where fit != .stretch { picture.contentFit = fit }
@@ -58,7 +58,7 @@ func useEveryKind(_ picture: PicturePointer, _ url: URL) {
 }
 
 /// What a callback of another module calls, which is not isolated: the closures say themselves that they come on the main thread.
-nonisolated func closures(of url: URL) -> @MainActor (UnsafeMutableRawPointer, PicturePointer) -> Void {
+nonisolated func closures(of url: URL) -> @MainActor (UnsafeMutableRawPointer, WidgetPointer) -> Void {
     { view, picture in
         let prefetcher = ListPrefetcher(view: view, request: request(url, picture))
         prefetcher.stop()
@@ -71,7 +71,7 @@ nonisolated func closures(of url: URL) -> @MainActor (UnsafeMutableRawPointer, P
     }
 }
 
-nonisolated func request(_ url: URL, _ picture: PicturePointer) -> @MainActor (Int) -> ImageRequest? {
+nonisolated func request(_ url: URL, _ picture: WidgetPointer) -> @MainActor (Int) -> ImageRequest? {
     { _ in picture.currentImageURL.map { ImageRequest(url: $0) } ?? ImageRequest(url: url) }
 }
 
@@ -79,6 +79,6 @@ nonisolated func bind(_ url: URL?) -> LazyRowBinder.RowHandler {
     { row, _ in WidgetPointer(row).setImage(with: url) }
 }
 
-nonisolated func noteFrame(_ picture: PicturePointer) -> @MainActor (Int) -> Void {
+nonisolated func noteFrame(_ picture: WidgetPointer) -> @MainActor (Int) -> Void {
     { _ in picture.setImageDescription("a frame") }
 }

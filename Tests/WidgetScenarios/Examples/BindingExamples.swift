@@ -61,7 +61,7 @@ private func awaited(picture: Picture, request: ImageRequest) async throws {
 }
 
 @MainActor
-private func keys(widget: PicturePointer, native: OpaquePointer, url: URL) {
+private func keys(widget: WidgetPointer, native: OpaquePointer, url: URL) {
     let badge: OperationKey = "badge"
     let request = ImageRequest(url: url, decodeSize: .contain(PixelSize(width: 32, height: 32)))
     widget.bindImage(with: request, key: badge) { paintable in

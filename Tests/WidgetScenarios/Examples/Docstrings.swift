@@ -34,23 +34,14 @@ private final class MyAvatar {
 
 @MainActor
 private func pointers(url: URL, box: UnsafeMutablePointer<GtkBox>) {
-    let image = gtk_image_new()!
-    gtk_box_append(box, image)
-    WidgetPointer(image).setImage(with: url)
     let view = gtk_picture_new()!
     gtk_box_append(box, view)
-    PicturePointer(view).setImage(with: url)
-    let button = gtk_button_new()!
-    gtk_box_append(box, button)
-    ButtonPointer(button).setImage(with: url)
-    let entry = gtk_entry_new()!
-    gtk_box_append(box, entry)
-    EntryPointer(entry).setImage(with: url)
+    WidgetPointer(view).setImage(with: url)
     ApplicationIcon().setImage(with: url)
 }
 
 @MainActor
-private func loads(picture: PicturePointer, url: URL, size: PixelSize, image: WebImage) {
+private func loads(picture: WidgetPointer, url: URL, size: PixelSize, image: WebImage) {
     picture.setImage(image)
     let task = picture.setImage(with: url)
     picture.setImage(with: ImageRequest(url: url, transformer: .resize(to: size, .cover) + .rounded(12)))
@@ -70,7 +61,7 @@ private func notifications(url: URL, notification: OpaquePointer) async throws {
 }
 
 @MainActor
-private func thumbnails(picture: PicturePointer, movie: URL) {
+private func thumbnails(picture: WidgetPointer, movie: URL) {
     picture.setImage(with: ImageRequest(thumbnailOf: movie, createsMissing: true))
 }
 
@@ -84,7 +75,7 @@ private func paintables(url: URL, image: WidgetPointer, native: OpaquePointer) {
 }
 
 @MainActor
-private func variants(picture: PicturePointer, small: URL, medium: URL, large: URL) {
+private func variants(picture: WidgetPointer, small: URL, medium: URL, large: URL) {
     let variants = ImageVariants(url: small, widths: [400: small, 800: medium, 1600: large])
     picture.setImage(with: variants)
 }

@@ -46,8 +46,8 @@ private func fullTransfer(selection: OpaquePointer, factory: ImageListFactory) {
 
 @MainActor
 private func ownCells(url: URL, item: OpaquePointer) {
-    PicturePointer(gtk_list_item_get_child(item)).setImage(with: url)
-    PicturePointer(gtk_list_item_get_child(item)).cancelCurrentImageLoad()
+    WidgetPointer(gtk_list_item_get_child(item)).setImage(with: url)
+    WidgetPointer(gtk_list_item_get_child(item)).cancelCurrentImageLoad()
 }
 
 @MainActor

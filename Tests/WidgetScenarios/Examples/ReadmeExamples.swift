@@ -79,12 +79,12 @@ private func inAList(urls: [URL], grid: OpaquePointer, item: OpaquePointer, url:
         ImageRequest(url: urls[position])
     }
     _ = prefetcher
-    PicturePointer(gtk_list_item_get_child(item)).setImage(with: url)
-    PicturePointer(gtk_list_item_get_child(item)).cancelCurrentImageLoad()
+    WidgetPointer(gtk_list_item_get_child(item)).setImage(with: url)
+    WidgetPointer(gtk_list_item_get_child(item)).cancelCurrentImageLoad()
 }
 
 @MainActor
-private func bindAnything(widget: PicturePointer, native: OpaquePointer, url: URL) {
+private func bindAnything(widget: WidgetPointer, native: OpaquePointer, url: URL) {
     widget.bindImage(with: url) { paintable in
         gtk_image_set_from_paintable(native, OpaquePointer(paintable.nativePaintablePointer))
     }

@@ -49,6 +49,7 @@ final class WidgetPresenters {
             return PropertyTarget(widget: widget, property: "paintable") { $0.imageSize }
         }
         if object.isInstance(of: gtk_window_get_type()) { return WindowIconTarget(window: widget) }
+        if object.isInstance(of: gtk_entry_get_type()) { return makeTarget(for: .icon(.primary)) }
         for property in ["custom-image", "paintable"]
         where object.hasProperty(property, of: gdk_paintable_get_type()) {
             // An AdwAvatar without a custom image shows its initials or its icon.

@@ -27,7 +27,7 @@ public struct WebPicture: SimpleView {
                 guard updatesProperties, let pointer = storage.opaquePointer else { return }
                 // Views are updated on the main thread, which Adwaita for Swift does not tell the compiler.
                 MainActor.assumeIsolated {
-                    let picture = PicturePointer(pointer)
+                    let picture = WidgetPointer(pointer)
                     guard let url else { return picture.clearImage(placeholder: placeholder) }
                     picture.setImage(with: url, placeholder: placeholder)
                 }
