@@ -3,7 +3,7 @@ import Synchronization
 /// Loads images: from the memory cache, the disk cache or a loader, decoded off the main thread, and once for all who
 /// ask for the same image. All methods may be called from any thread.
 ///
-/// The path of a request is drawn in Pipeline/Pipeline.swift.
+/// Pipeline/PathOfARequest.swift says what happens to a request.
 public final class ImageManager: Sendable {
     package let pipeline: Pipeline
     private let network: NetworkSwitch
@@ -181,7 +181,7 @@ public final class ImageManager: Sendable {
         completion: (@MainActor @Sendable (ImageResult) -> Void)? = nil
     ) -> ImageTask {
         ImageTask(
-            request: request,
+            PreparedRequest(request: request),
             pipeline: pipeline,
             dispatcher: dependencies.dispatcher,
             handlers: completion.map { .mainActor(progress: nil, partial: nil, completion: $0) }
@@ -193,20 +193,20 @@ public final class ImageManager: Sendable {
         makeTask(for: request, on: dependencies.dispatcher, handlers: handlers)
     }
 
+    package func prepare(_ request: ImageRequest) -> PreparedRequest { pipeline.preparation.prepare(request) }
+
+    /// Makes such a task for a request that was prepared.
+    package func makeTask(for prepared: PreparedRequest, handlers: ImageTask.Handlers) -> ImageTask {
+        LoadTask(prepared, pipeline: pipeline, dispatcher: dependencies.dispatcher, handlers: handlers)
+    }
+
     func makeTask<Content>(
         for request: some ImageRequestConvertible,
         on dispatcher: any CallbackDispatching,
         handlers: LoadTask<Content>.Handlers?
     ) -> LoadTask<Content> {
-        let preparation = pipeline.preparation
-        let processed = preparation.process(request.imageRequest)
-        return LoadTask(
-            request: preparation.resolve(processed),
-            pipeline: pipeline,
-            dispatcher: dispatcher,
-            handlers: handlers,
-            intercepted: preparation.hasInterceptors && Content.self == WebImage.self ? processed : nil
-        )
+        let prepared = pipeline.preparation.prepare(request.imageRequest, isIntercepted: Content.self == WebImage.self)
+        return LoadTask(prepared, pipeline: pipeline, dispatcher: dispatcher, handlers: handlers)
     }
 
     /// Loads an image or bytes for a caller that awaits them.
@@ -291,33 +291,38 @@ public final class ImageManager: Sendable {
         package let image: WebImage
         /// The end of the load; `nil` if the request has to be loaded all the same.
         package let response: ImageResponse?
-        /// The place of the file that was asked for among the variants of the image, the smallest first; `nil` without variants.
-        package let variantRank: Int?
     }
 
-    /// Looks up the image of a request that was not started. A hit that ends the load is reported to the observers.
-    /// - Parameter inAnySize: Whether the size is not known yet, so that the largest image serves best.
-    package func memoryHit(for request: ImageRequest, inAnySize: Bool) -> MemoryHit? {
+    /// Prepares the request of a load that was not started, and looks for its image in memory. A hit that ends the load is reported to
+    /// the observers.
+    /// - Parameters:
+    ///   - inAnySize: Whether the size is not known yet, so that the largest image serves best.
+    ///   - isStarting: Whether the load starts now, unless it ends, and does not ask memory again.
+    package func prepare(
+        _ request: ImageRequest,
+        inAnySize: Bool,
+        isStarting: Bool
+    ) -> (request: PreparedRequest, hit: MemoryHit?) {
         let preparation = pipeline.preparation
-        let processed = preparation.process(request)
-        guard !preparation.interceptsMemoryHits(of: processed) else { return nil }
-        let request = preparation.resolve(processed)
-        guard request.readTiers.contains(.memory) else { return nil }
+        var prepared = preparation.prepare(request)
+        let request = prepared.request
+        guard request.readTiers.contains(.memory),
+            prepared.intercepted.map({ preparation.interceptsMemoryHits(of: $0) }) != true
+        else { return (prepared, nil) }
         let memory = pipeline.memory
-        // The load that follows asks again, and counts a miss.
-        let hit = inAnySize ? memory.hit(inAnySizeFor: request) : memory.hit(for: request, isRepeated: true)
-        guard let found = hit else { return nil }
-        let image = found.image
-        // It may be of any file.
-        let rank = request.variantRank.map { inAnySize ? -1 : $0 }
+        let hit = inAnySize ? memory.hit(inAnySizeFor: request) : memory.hit(for: request, isRepeated: !isStarting)
+        guard let found = hit else {
+            prepared.hasMissed = !inAnySize && isStarting
+            return (prepared, nil)
+        }
         guard !request.includesData, memory.ends(request, found) else {
-            return MemoryHit(image: image, response: nil, variantRank: rank)
+            return (prepared, MemoryHit(image: found.image, response: nil))
         }
         let observers = pipeline.dependencies.observers
         observers.notify(request.url, .queued)
         observers.notify(request.url, .memoryHit)
         observers.notify(request.url, .delivered(.memory), with: found.response)
-        return MemoryHit(image: image, response: found.response, variantRank: rank)
+        return (prepared, MemoryHit(image: found.image, response: found.response))
     }
 
     /// The place of the file that fits a request among the variants of its image, the smallest first; `nil` without variants.

@@ -243,7 +243,7 @@ extension Scenario {
 
         Scenario("A factory of URLs sets up each of its cells") {
             let stage = try Stage()
-            var cells: [PicturePointer] = []
+            var cells: [WidgetPointer] = []
             let url = stage.url(0x336699)
             let factory = ImageListFactory(
                 width: 50,
@@ -273,8 +273,8 @@ extension Scenario {
             expect(MainLoopPump.run(until: { stage.isAtRest && !prefetcher.ahead.isEmpty }))
             @MainActor func next() -> [URL] { prefetcher.ahead.prefix(6).map { stage.urls[$0] } }
             let isPrefetched = MainLoopPump.run(until: {
-                let images = next().map { manager.memoryHit(for: ImageRequest(url: $0), inAnySize: true)?.image }
-                return images.count == 6 && !images.contains(nil) && stage.stage.isIdle
+                let hits = next().map { manager.prepare(.init(url: $0), inAnySize: true, isStarting: false).hit }
+                return hits.count == 6 && hits.allSatisfy { $0 != nil } && stage.stage.isIdle
             })
             expect(isPrefetched)
             // Then whole rows count as visible

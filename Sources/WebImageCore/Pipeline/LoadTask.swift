@@ -73,6 +73,8 @@ public final class LoadTask<Content: Sendable>: Sendable {
     public let request: ImageRequest
     /// What the interceptors of the manager are given, in a box since few tasks have it; `nil` for a task that goes past them.
     private let intercepted: Box<ImageRequest>?
+    /// Whether the memory cache was asked for the image just before the start, in vain.
+    let hasMissedMemory: Bool
     /// A task keeps its pipeline alive.
     private let pipeline: Pipeline
     private let dispatcher: any CallbackDispatching
@@ -84,16 +86,10 @@ public final class LoadTask<Content: Sendable>: Sendable {
     ///   - dispatcher: Where the handlers and completions are called. Main-actor handlers need one that delivers on the
     ///     main thread.
     ///   - handlers: `nil` for a task whose callers add completions or await it.
-    ///   - intercepted: What the interceptors of the manager are given. Default: `nil`; the task goes past them.
-    init(
-        request: ImageRequest,
-        pipeline: Pipeline,
-        dispatcher: any CallbackDispatching,
-        handlers: Handlers?,
-        intercepted: ImageRequest? = nil
-    ) {
-        self.request = request
-        self.intercepted = intercepted.map { Box($0) }
+    init(_ prepared: PreparedRequest, pipeline: Pipeline, dispatcher: any CallbackDispatching, handlers: Handlers?) {
+        request = prepared.request
+        intercepted = prepared.intercepted.map { Box($0) }
+        hasMissedMemory = prepared.hasMissed
         self.pipeline = pipeline
         self.dispatcher = dispatcher
         state = Mutex(State(priority: request.priority, handlers: handlers))
@@ -171,7 +167,7 @@ extension LoadTask {
     /// Hands the task to the first stage of the pipeline. The handlers may be called within this call when it is made where they
     /// belong.
     package func start() {
-        pipeline.memoryStage.start(self)
+        pipeline.lookIntoMemory(for: self)
     }
 
     /// Adds a completion, which is called within this call when the task has finished, else by the task's dispatcher
@@ -208,7 +204,12 @@ extension LoadTask {
 
     /// Makes the task of another request, which reports on the threads of the pipeline.
     func makeChild(_ request: ImageRequest, _ handlers: Handlers) -> LoadTask {
-        LoadTask(request: request, pipeline: pipeline, dispatcher: InlineDispatcher(), handlers: handlers)
+        LoadTask(
+            PreparedRequest(request: request),
+            pipeline: pipeline,
+            dispatcher: InlineDispatcher(),
+            handlers: handlers
+        )
     }
 
     /// Lets a child go that has ended.

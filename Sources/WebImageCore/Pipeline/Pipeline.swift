@@ -1,56 +1,7 @@
 import FoundationEssentials
 import Synchronization
 
-/// The path of a request, from a task that is started to its completion.
-///
-/// ```
-/// ImageTask.start
-///   │
-/// 1 MemoryStage ───────── the image is in memory ───────────────────────────────┐
-///   │ caller's thread                                                           │
-///   ├─▶ VariantStage: does the disk have a larger file of the same image?       │
-///   ▼                                                                           │
-/// GraphIntake             a thread of its own, so that callers do not wait      │
-///   │                     beyond some dozens of jobs, tasks wait in WaitingLoads│
-///   ├─▶ InterceptorStage: the app's code, around a child task                   │
-///   ▼                                                                           │
-/// [JobGraph] the task joins the job of its image; the job joins a fetch         │
-///   │                                                                           │
-/// 2 RenditionStage ────── the disk has the image at this size ──────────────────┤
-///   │ I/O queue, decode queue; a job at a time                                  │
-///   ▼                                                                           │
-/// [JobGraph] the fetch starts when the first of its jobs needs bytes            │
-///   │                                                                           │
-/// 3 DiskStage ─────────── the disk has a fresh original ──────────┐             │
-///   │ I/O queue; a fetch at a time                                │             │
-///   ▼                                                             │             │
-/// 4 FetchStage ◀─ [JobGraph] ─ RetryStage: again after a delay,   │             │
-///   │ the loader's threads     or the stale copy, or the error    │             │
-///   │                                                             ▼             │
-///   ├─▶ ProgressiveStage: partial images of the bytes so far ─▶   │             │
-///   ├─▶ StaleImageStage: the cached image until the server        │             │
-///   │   has answered                                         ─▶   │             │
-///   ▼                                                             │             │
-/// 5 DecodeStage ◀─────────────────────────────────────────────────┘             │
-///   ├─▶ PartialImageStage: the thumbnail in the file                            │
-///   │ decode queue; each job decodes and transforms, and shares what            │
-///   │ another job of the fetch has made. The original goes to the disk cache    │
-///   │ once it has decoded.                                                      │
-///   ▼                                                                           │
-/// 6 StoreStage  memory cache ─▶ (7) ─▶ rendition and ThumbHash on disk ─▶ (7)   │
-///   │           Delivery comes before the disk, except for tasks with           │
-///   │           ``CacheAccess/awaitsWrites``.                                  │
-///   ▼                                                                           │
-/// 7 DeliveryStage ◀─────────────────────────────────────────────────────────────┘
-///   │ the task's dispatcher: the main loop. An error goes through FallbackStage
-///   │ first, which loads the next URL as a child task.
-///   ▼
-/// ImageTask.complete
-/// ```
-///
-/// An arrow is a call to the next stage, and all of them point down. What has to go back up (a retry, a rendition that
-/// turns out to be damaged, a refresh in the background, the bytes of an original that the server has confirmed) is a change of the graph, whose effects ``apply(_:)`` carries
-/// out. A cancelled task leaves the graph in whatever stage it is; each stage notices that its job or fetch is gone.
+/// The parts of a manager that load, and the changes of their graph. What happens to a request is in PathOfARequest.swift.
 package final class Pipeline: PipelineStage {
     package var dependencies: Dependencies { context.dependencies }
     let context: StageContext
@@ -68,12 +19,12 @@ package final class Pipeline: PipelineStage {
     func apply(_ effects: [JobGraph.Effect]) {
         for effect in effects {
             switch effect {
-            case .lookUpRendition(let job, let priority): renditionStage.lookUp(job, priority)
-            case .lookUpOriginal(let fetch, let priority): diskStage.lookUp(fetch, priority)
+            case .lookUpRendition(let job, let priority): findRendition(of: job, priority)
+            case .lookUpOriginal(let fetch, let priority): findOriginal(of: fetch, priority)
             case .readConfirmed(let fetch, let confirmation, let priority):
-                diskStage.readConfirmed(fetch, confirmation, priority: priority)
-            case .load(let fetch): fetchStage.load(fetch)
-            case .recover(let fetch, let error): retryStage.recover(fetch, from: error)
+                readConfirmed(fetch, confirmation, priority)
+            case .load(let fetch): loadBytes(of: fetch)
+            case .recover(let fetch, let error): recover(fetch, after: error)
             case .refresh(let request): refresh(request)
             case .startStreaming(let operation): operation.startStreaming()
             case .prioritizeRead(let ticket, let priority): dependencies.ioQueue.setPriority(priority, of: ticket)
@@ -106,29 +57,9 @@ package final class Pipeline: PipelineStage {
         request.loading = .complete
         request.cachePolicy = .refresh
         request.priority = .low
-        ImageTask(request: request, pipeline: self, dispatcher: InlineDispatcher(), handlers: nil).start()
+        let prepared = PreparedRequest(request: request)
+        ImageTask(prepared, pipeline: self, dispatcher: InlineDispatcher(), handlers: nil).start()
     }
-}
-
-// The stages, in the order in which a request comes by.
-extension PipelineStage {
-    var memoryStage: MemoryStage { MemoryStage(context: context) }
-    var variantStage: VariantStage { VariantStage(context: context) }
-    var intake: GraphIntake { GraphIntake(context: context) }
-    var interceptorStage: InterceptorStage { InterceptorStage(context: context) }
-    var renditionStage: RenditionStage { RenditionStage(context: context) }
-    var diskStage: DiskStage { DiskStage(context: context) }
-    var diskWatch: DiskWatch { DiskWatch(context: context) }
-    var fetchStage: FetchStage { FetchStage(context: context) }
-    var retryStage: RetryStage { RetryStage(context: context) }
-    var progressiveStage: ProgressiveStage { ProgressiveStage(context: context) }
-    var staleImageStage: StaleImageStage { StaleImageStage(context: context) }
-    var partialImageStage: PartialImageStage { PartialImageStage(context: context) }
-    var scheduler: DecodeScheduler { DecodeScheduler(context: context) }
-    var decodeStage: DecodeStage { DecodeStage(context: context) }
-    var storeStage: StoreStage { StoreStage(context: context) }
-    var deliveryStage: DeliveryStage { DeliveryStage(context: context) }
-    var fallbackStage: FallbackStage { FallbackStage(context: context) }
 }
 
 // What tasks ask for.

@@ -1,5 +1,14 @@
 import FoundationEssentials
 
+/// A request as the stages take it.
+package struct PreparedRequest: Sendable {
+    package let request: ImageRequest
+    /// What the interceptors of the manager are given; `nil` for a load that goes past them.
+    var intercepted: ImageRequest?
+    /// Whether the memory cache was asked for the image just now, in vain.
+    var hasMissed = false
+}
+
 /// From the request of an app to that of the stages, in two steps. Interceptors stand between them.
 struct RequestPreparation: PipelineStage {
     let context: StageContext
@@ -7,8 +16,12 @@ struct RequestPreparation: PipelineStage {
     private var cacheKeyFilter: CacheKeyFilter? { context.dependencies.cacheKeyFilter }
     private var interceptors: [any ImageIntercepting] { context.dependencies.interceptors }
 
-    /// Whether loads go through code of the app.
-    var hasInterceptors: Bool { !interceptors.isEmpty }
+    /// - Parameter isIntercepted: Whether the load is one that interceptors see. Default: yes.
+    func prepare(_ request: ImageRequest, isIntercepted: Bool = true) -> PreparedRequest {
+        let processed = process(request)
+        let intercepted = isIntercepted && !interceptors.isEmpty ? processed : nil
+        return PreparedRequest(request: resolve(processed), intercepted: intercepted)
+    }
 
     /// The request after the function of the app that sees every request.
     func process(_ request: ImageRequest) -> ImageRequest { context.dependencies.requestProcessor?(request) ?? request }

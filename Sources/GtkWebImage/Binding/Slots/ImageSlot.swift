@@ -277,22 +277,14 @@ final class ImageSlot {
             followCancellation(of: task)
         }
         let size = current?.image.decodeSize ?? target.decodeSize()
-        if let hit = memoryHit(size) {
-            current?.variantRank = hit.variantRank
+        let isStarting = isMapped != false || current?.request.options.start == .immediately
+        if let hit = current?.prepare(size, for: widget, isStarting: isStarting) {
             if let response = hit.response { return finish(task, .success(response)) }
             show(hit.image, animated: false, .newImage)
         } else if current?.request.options.whileLoading != .currentImage, current?.keepsImage != true {
             showPlaceholder()
         }
         startWhenLaidOut(size)
-    }
-
-    /// The memory hit for a size, or in any size if the widget has none yet.
-    private func memoryHit(_ size: DecodeSize?) -> ImageManager.MemoryHit? {
-        guard current?.request.sequence == nil, let manager = current?.request.manager,
-            let query = current?.makeRequest(size ?? .original, for: widget)
-        else { return nil }
-        return manager.memoryHit(for: query, inAnySize: size == nil)
     }
 
     /// Starts at once, or when the widget is mapped and has a size.
@@ -344,7 +336,7 @@ final class ImageSlot {
 
     private func startChild(_ size: DecodeSize) {
         guard let task = current?.task, let manager = current?.request.manager,
-            let request = current?.makeRequest(size, for: widget)
+            let request = current?.takePrepared(size, for: widget)
         else { return }
         let wantsProgress = current?.wantsProgress == true || progress != nil || configuration.indicator != nil
         let generation = task.childGeneration

@@ -51,16 +51,16 @@ struct DecodeStage: PipelineStage {
     /// Decodes the bytes for a job, within this call or once there is memory for it.
     private func decode(_ id: JobGraph.Job.ID, _ data: FetchedData) {
         guard let job = graph.job(id) else { return }
+        // Another job may have had the whole image.
         if job.isForOriginal, data.original?.isPending != true {
-            _ = graph.withLock { $0.finishJob(id) }
-            return
+            return fail(id, job, data, .cancelled(job.request.url))
         }
         if let cached = data.isConfirmed ? cachedImage(of: job, data) : nil {
-            return storeStage.finish(id, job, with: outcome(cached, of: job, data), of: data)
+            return finish(id, job, with: outcome(cached, of: job, data), of: data)
         }
         if data.origin == .memory, let error = data.refreshError {
             // The memory cache has evicted the image just now.
-            return storeStage.finish(id, job, with: Outcome(result: .failure(error)), of: data)
+            return finish(id, job, with: Outcome(result: .failure(error)), of: data)
         }
         var run = DecodeRun(id: id, product: .image, original: data)
         if data.isConfirmed { run.rendition = job.rendition }
@@ -72,7 +72,7 @@ struct DecodeStage: PipelineStage {
             try decodedImage(of: job, id: id, data, with: memory)
         } completion: { [self] job, result, _ in
             switch result {
-            case .success(let outcome): storeStage.finish(id, job, with: outcome, of: data)
+            case .success(let outcome): finish(id, job, with: outcome, of: data)
             case .failure(let error): fail(id, job, data, error)
             case nil: break
             }
@@ -90,7 +90,7 @@ struct DecodeStage: PipelineStage {
         WebImageLog.debug("\(error)")
         if job.isForOriginal {
             data.original?.end(with: nil)
-            return storeStage.finish(id, job, with: Outcome(result: .failure(error)), of: data)
+            return finish(id, job, with: Outcome(result: .failure(error)), of: data)
         }
         if let incomplete = data.incompleteness(error) {
             return graph.update { $0.fetchAgain(id, after: data, incomplete) }
@@ -98,7 +98,7 @@ struct DecodeStage: PipelineStage {
         let attempt = ImageError.Attempt(error, of: job.request.url, from: data.failures.start, to: clock.now)
         keepConsequences(of: error, job.request, data)
         let ending = error.ending(attempt, after: data.failures.earlier)
-        storeStage.finish(id, job, with: Outcome(result: .failure(ending)), of: data)
+        finish(id, job, with: Outcome(result: .failure(ending)), of: data)
     }
 
     /// Remembers a failure, or keeps the bytes for other requests when it is that of this one.

@@ -2,8 +2,7 @@ import FoundationEssentials
 
 /// Stage 1, on the caller's thread: the memory cache. A miss makes the task join the job of its image.
 ///
-/// A bound widget looks into the memory cache before it starts a task, to show the image within the same call. It pays
-/// for a second look here only when the first one found nothing.
+/// A bound widget looks into the memory cache before it starts a task, to show the image within the same call.
 struct MemoryStage: PipelineStage {
     let context: StageContext
     func start<Content>(_ task: LoadTask<Content>) {
@@ -14,15 +13,15 @@ struct MemoryStage: PipelineStage {
         let imageTask = task as? ImageTask
         if let imageTask, serves(imageTask) { return }
         guard task.interceptedRequest != nil || !request.url.absoluteString.isEmpty else {
-            return deliveryStage.deliver(.failure(.invalidURL(request.url, "The URL is empty")), to: task)
+            return deliver(.failure(.invalidURL(request.url, "The URL is empty")), to: task)
         }
         if let error = context.requiredQueues.shortage(for: request.url) { return task.finish(.failure(error)) }
         if let imageTask, imageTask.interceptedRequest == nil {
             // The preview goes first, since it is smaller.
-            fallbackStage.startPreview(for: imageTask)
-            if !request.largerVariants.isEmpty { return variantStage.start(imageTask) }
+            showPreview(for: imageTask)
+            if !request.largerVariants.isEmpty { return findVariant(for: imageTask) }
         }
-        intake.add(.enter(task))
+        enterGraph(task)
     }
 
     /// Ends a task with the image in memory, or shows that until the load ends.
@@ -32,7 +31,7 @@ struct MemoryStage: PipelineStage {
         if let intercepted = task.interceptedRequest {
             guard isRead, !preparation.interceptsMemoryHits(of: intercepted) else { return false }
         }
-        let found = isRead ? memory.hit(for: request) : nil
+        let found = isRead && !task.hasMissedMemory ? memory.hit(for: request) : nil
         if let hit = found, memory.ends(request, hit) {
             observers.notify(request.url, .memoryHit, of: task)
             deliveryStage.deliverNow(hit.response, to: task)

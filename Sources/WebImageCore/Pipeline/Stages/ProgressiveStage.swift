@@ -15,7 +15,7 @@ struct ProgressiveStage: PipelineStage {
             case nil, .rest:
                 return
             case .finish(let data):
-                decodeStage.continueDecoding(id, data)
+                decodeBytes(for: id, data)
                 return
             case .show(let decoder):
                 show(decoder, for: id, job)

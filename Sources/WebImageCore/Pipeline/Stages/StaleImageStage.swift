@@ -51,6 +51,6 @@ struct StaleImageStage: PipelineStage {
             for task in graph.job(id)?.tasks ?? [] where task.wantsPreview { task.report(partial: image) }
         }
         // The server may have answered in the meantime; this thread then decodes the answer.
-        if let answer = graph.withLock({ $0.endStaleImage(image, of: id) }) { decodeStage.continueDecoding(id, answer) }
+        if let answer = graph.withLock({ $0.endStaleImage(image, of: id) }) { decodeBytes(for: id, answer) }
     }
 }

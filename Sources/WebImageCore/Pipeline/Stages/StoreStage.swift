@@ -48,16 +48,16 @@ struct StoreStage: PipelineStage {
         of data: FetchedData
     ) {
         let bytes = data.loaded.data
-        @Sendable func deliver(to task: ImageTask) {
+        @Sendable func complete(_ task: ImageTask) {
             switch outcome.result {
             // A confirmed rendition has no bytes here.
-            case .success(let response) where bytes.isEmpty: deliveryStage.deliver(response, to: task)
+            case .success(let response) where bytes.isEmpty: deliver(response, to: task)
             case let result:
-                deliveryStage.deliver(task.request.includesData ? result.map { $0.with(bytes) } : result, to: task)
+                deliver(task.request.includesData ? result.map { $0.with(bytes) } : result, to: task)
             }
         }
         let tasks = graph.withLock { $0.finishJob(id) }
-        for task in tasks where !task.request.cacheAccess.awaitsWrites { deliver(to: task) }
+        for task in tasks where !task.request.cacheAccess.awaitsWrites { complete(task) }
         if let image = outcome.decoded {
             storeRendition(image, of: job, from: data)
             if let entry = data.entry, job.request.transformer == nil { addThumbHash(of: image, to: entry) }
@@ -68,7 +68,7 @@ struct StoreStage: PipelineStage {
             _ = ioQueue.submit { [self] in
                 dataCache?.waitUntilWritten(job.key.fetch.url)
                 renditions.cache?.waitUntilWritten(job.key.rendition)
-                for task in waiting { deliver(to: task) }
+                for task in waiting { complete(task) }
             }
         }
         if let original = data.original { original.whenDone(deliverWaiting) } else { deliverWaiting() }
@@ -83,11 +83,11 @@ extension StoreStage {
         response.head = data.loaded.head
         response.metrics = data.loaded.metrics
         response.refreshError = data.refreshError
-        guard task.request.cacheAccess.awaitsWrites else { return deliveryStage.deliver(.success(response), to: task) }
+        guard task.request.cacheAccess.awaitsWrites else { return deliver(.success(response), to: task) }
         let key = task.request.sourceKey
         ioQueue.submit { [response] in
             self.dataCache?.waitUntilWritten(key)
-            deliveryStage.deliver(.success(response), to: task)
+            deliver(.success(response), to: task)
         }
     }
 }
@@ -136,9 +136,9 @@ extension StoreStage {
         let (fetch, key) = (version.fetch, version.fetch.key.url)
         // What was loaded past the caches replaces what they hold.
         if loader.isOfFiles, !fetch.key.queriesOriginals { outdateRenditions(of: key) }
-        guard dataCache != nil, loader.shouldCacheOnDisk(fetch.request.url), fetch.key.storesOriginals else { return nil }
         // A range answers no request for the whole (RFC 9111, section 3.3).
-        guard !loaded.isRange else { return nil }
+        guard dataCache != nil, loader.shouldCacheOnDisk(fetch.request.url), fetch.key.storesOriginals, !loaded.isRange
+        else { return nil }
         guard !CacheDirectives(loaded.metadata.cacheControl).isNoStore else {
             removeFromDisk(key)
             return nil
