@@ -193,9 +193,7 @@ public final class ImageManager: Sendable {
         makeTask(for: request, on: dependencies.dispatcher, handlers: handlers)
     }
 
-    package func prepare(_ request: ImageRequest) -> PreparedRequest { pipeline.preparation.prepare(request) }
-
-    /// Makes such a task for a request that was prepared.
+    /// Makes a task for a request that was prepared, which delivers on the main loop and is not started yet.
     package func makeTask(for prepared: PreparedRequest, handlers: ImageTask.Handlers) -> ImageTask {
         LoadTask(prepared, pipeline: pipeline, dispatcher: dependencies.dispatcher, handlers: handlers)
     }
@@ -293,36 +291,30 @@ public final class ImageManager: Sendable {
         package let response: ImageResponse?
     }
 
-    /// Prepares the request of a load that was not started, and looks for its image in memory. A hit that ends the load is reported to
-    /// the observers.
+    /// The request as the stages take it. It asks the app's code.
+    package func prepare(_ request: ImageRequest) -> PreparedRequest { pipeline.preparation.prepare(request) }
+
+    /// Looks up the image of a load that was not started. A hit that ends the load is reported to the observers.
     /// - Parameters:
-    ///   - inAnySize: Whether the size is not known yet, so that the largest image serves best.
-    ///   - isStarting: Whether the load starts now, unless it ends, and does not ask memory again.
-    package func prepare(
-        _ request: ImageRequest,
-        inAnySize: Bool,
-        isStarting: Bool
-    ) -> (request: PreparedRequest, hit: MemoryHit?) {
+    ///   - inAnySize: Whether the size is not known yet, so that the largest image serves best. Such a look counts no miss.
+    ///   - isRepeated: Whether the load asks again when it starts, and counts the miss then.
+    package func memoryHit(for prepared: PreparedRequest, inAnySize: Bool, isRepeated: Bool = true) -> MemoryHit? {
         let preparation = pipeline.preparation
-        var prepared = preparation.prepare(request)
         let request = prepared.request
         guard request.readTiers.contains(.memory),
             prepared.intercepted.map({ preparation.interceptsMemoryHits(of: $0) }) != true
-        else { return (prepared, nil) }
+        else { return nil }
         let memory = pipeline.memory
-        let hit = inAnySize ? memory.hit(inAnySizeFor: request) : memory.hit(for: request, isRepeated: !isStarting)
-        guard let found = hit else {
-            prepared.hasMissed = !inAnySize && isStarting
-            return (prepared, nil)
-        }
+        let hit = inAnySize ? memory.hit(inAnySizeFor: request) : memory.hit(for: request, isRepeated: isRepeated)
+        guard let found = hit else { return nil }
         guard !request.includesData, memory.ends(request, found) else {
-            return (prepared, MemoryHit(image: found.image, response: nil))
+            return MemoryHit(image: found.image, response: nil)
         }
         let observers = pipeline.dependencies.observers
         observers.notify(request.url, .queued)
         observers.notify(request.url, .memoryHit)
         observers.notify(request.url, .delivered(.memory), with: found.response)
-        return (prepared, MemoryHit(image: found.image, response: found.response))
+        return MemoryHit(image: found.image, response: found.response)
     }
 
     /// The place of the file that fits a request among the variants of its image, the smallest first; `nil` without variants.

@@ -8,9 +8,9 @@ public typealias DataResponse = LoadResponse<Data>
 
 /// Where the content of a response came from.
 public enum LoadSource: Sendable {
-    /// The memory cache, at no cost. It has pixels, so that it is never the source of bytes.
+    /// The memory cache, at no cost. It holds pixels, so bytes never come from it.
     case memory
-    /// The disk cache, read and decoded.
+    /// The disk cache.
     case disk
     /// The loader, over the network or from a file, a data URL or a resource.
     case loader

@@ -49,11 +49,11 @@ struct ImageCacheTests {
     func misses() async throws {
         let (manager, request) = (fixture.manager, small(fixture.url("a")))
         fixture.loader.answer(request.url, with: picture)
-        #expect(manager.prepare(request, inAnySize: false, isStarting: false).hit == nil)
-        #expect(manager.prepare(request, inAnySize: true, isStarting: false).hit == nil)
+        #expect(manager.memoryHit(for: manager.prepare(request), inAnySize: false) == nil)
+        #expect(manager.memoryHit(for: manager.prepare(request), inAnySize: true) == nil)
         _ = try await manager.response(for: request)
         #expect(cache.memoryStatistics.missCount == 1)
-        #expect(manager.prepare(request, inAnySize: false, isStarting: false).hit != nil)
+        #expect(manager.memoryHit(for: manager.prepare(request), inAnySize: false) != nil)
         #expect(cache.memoryStatistics.hitCount == 1 && cache.memoryStatistics.missCount == 1)
     }
 

@@ -178,8 +178,8 @@ struct InterceptorTests {
             #expect(await fixture.polled { ends.all == [.memory] })
             #expect(log.all.count == (sees ? 1 : 0))
             // What a binding asks within its call
-            let hit = fixture.manager.prepare(ImageRequest(url: fixture.url("a")), inAnySize: true, isStarting: false)
-                .hit
+            let prepared = fixture.manager.prepare(ImageRequest(url: fixture.url("a")))
+            let hit = fixture.manager.memoryHit(for: prepared, inAnySize: true)
             #expect((hit == nil) == sees)
             // The cache itself is asked as before.
             #expect(fixture.manager.cachedImage(for: fixture.url("a")) == image)

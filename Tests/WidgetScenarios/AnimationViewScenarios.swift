@@ -50,7 +50,7 @@ extension Scenario {
             }
             let animation = try require(player.image.animation)
             let costs = urls.compactMap {
-                stage.manager.prepare(ImageRequest(url: $0), inAnySize: true, isStarting: false).hit?.image.cost
+                stage.manager.memoryHit(for: stage.manager.prepare(ImageRequest(url: $0)), inAnySize: true)?.image.cost
             }
             expectEqual(costs.count, 3)
             expectEqual(player.image.cost, costs.reduce(0, +))

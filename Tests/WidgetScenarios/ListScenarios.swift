@@ -273,7 +273,7 @@ extension Scenario {
             expect(MainLoopPump.run(until: { stage.isAtRest && !prefetcher.ahead.isEmpty }))
             @MainActor func next() -> [URL] { prefetcher.ahead.prefix(6).map { stage.urls[$0] } }
             let isPrefetched = MainLoopPump.run(until: {
-                let hits = next().map { manager.prepare(.init(url: $0), inAnySize: true, isStarting: false).hit }
+                let hits = next().map { manager.memoryHit(for: manager.prepare(.init(url: $0)), inAnySize: true) }
                 return hits.count == 6 && hits.allSatisfy { $0 != nil } && stage.stage.isIdle
             })
             expect(isPrefetched)

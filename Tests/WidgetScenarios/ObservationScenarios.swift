@@ -172,6 +172,36 @@ extension Scenario {
             withExtendedLifetime(observation) {}
         },
 
+        Scenario("A request processor sees a widget's request once, and an observer may set another image meanwhile") {
+            let seen = EventLog<URL>()
+            let stage = try Stage(configure: { configuration in
+                configuration.requestProcessor = { request in
+                    seen.add(request.url)
+                    return request
+                }
+            })
+            let (first, second) = (stage.url(0x336699), stage.url(0x993366))
+            let picture = stage.addImage()
+            stage.present()
+            picture.setImage(with: first, manager: stage.manager, completion: stage.completion)
+            stage.waitForResults(1)
+            expectEqual(seen.all, [first])
+            // When the image is in memory, and an observer sets another one as soon as it hears of that
+            let observation = stage.manager.observe { step in
+                guard case .delivered(.memory) = step.kind, step.url == first else { return }
+                MainActor.assumeIsolated {
+                    _ = picture.setImage(with: second, manager: stage.manager, completion: stage.completion)
+                }
+            }
+            picture.clearImage()
+            picture.setImage(with: first, manager: stage.manager, completion: stage.completion)
+            // Then the widget shows that one
+            stage.waitForResults(3)
+            expectEqual(picture.currentImageURL, second)
+            expectEqual(picture.currentImage?.color, 0x993366)
+            withExtendedLifetime(observation) {}
+        },
+
         Scenario("An image that the app stores in memory is shown in widgets of any size") {
             let stage = try Stage()
             let url = stage.url(0x336699)

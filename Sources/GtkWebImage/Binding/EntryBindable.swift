@@ -24,7 +24,7 @@ extension EntryIconPosition {
 public protocol EntryBindable: WidgetBindable {}
 
 extension EntryBindable {
-    /// The place of an icon. That at the start of the text is the `imageBinding`, too.
+    /// The place of an icon. The primary icon is also the `imageBinding`.
     public func iconBinding(at position: EntryIconPosition) -> ImageBinding {
         ImageBinding(nativeWidgetPointer, position.key, in: .widget(.icon(position)))
     }

@@ -9,7 +9,7 @@ public import WebImageLinux
 ///     }
 ///
 /// GtkPicture, GtkImage, AdwAvatar and AdwStatusPage show the image themselves, and so does any widget with a property
-/// named `paintable` or `custom-image`. A GtkWindow takes it as its icon. A widget with a `child` gets a GtkPicture as
+/// named `paintable` or `custom-image`. A GtkWindow takes it as its icon, a GtkEntry as its primary icon. A widget with a `child` gets a GtkPicture as
 /// its child: GtkButton, GtkMenuButton, GtkCheckButton, GtkFrame, GtkListBoxRow, AdwBin, ShumateMarker and others. For
 /// all other widgets there is
 /// ``GtkWidgetConvertible/bindImage(with:key:placeholder:options:manager:setPaintable:completion:)``.

@@ -162,7 +162,7 @@ extension LoadTask where Content == Data {
     }
 }
 
-// These calls serve bindings, whose tasks load through children and end when the image is in place.
+// What starts and ends a load, and the child tasks of one: bindings load through children and end when the image is in place.
 extension LoadTask {
     /// Hands the task to the first stage of the pipeline. The handlers may be called within this call when it is made where they
     /// belong.

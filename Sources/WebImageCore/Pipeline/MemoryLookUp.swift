@@ -15,7 +15,7 @@ struct MemoryLookUp: PipelineStage {
     let context: StageContext
 
     /// The image that serves a request.
-    /// - Parameter isRepeated: Whether the cache was asked for the same load before, so that it counts no second miss.
+    /// - Parameter isRepeated: Whether a miss is not counted, since the same load has been or is counted with another look.
     func hit(for request: ImageRequest, isRepeated: Bool = false) -> MemoryHit? {
         var query = MemoryQuery(request)
         query.isRepeated = isRepeated

@@ -6,7 +6,9 @@ import Synchronization
 struct OriginalStore: PipelineStage {
     /// The bytes of a fetch among those of its image.
     struct Version: Sendable {
-        let fetch: JobGraph.Fetch
+        /// The key of the image.
+        let key: String
+        let url: URL
         let mark: ImageVersions.Mark
         /// Whether the caches may have other bytes of the image, which these replace.
         let replacesCached: Bool
@@ -30,7 +32,6 @@ struct OriginalStore: PipelineStage {
     /// The date of the entry: ``CacheEntry/storedAt``.
     let date: Date
     private let progress = Progress()
-    private var key: String { version.fetch.key.url }
     private var serializer: CacheSerializer? { context.dependencies.serializer }
 
     init(_ loaded: LoaderResult, of version: Version, date: Date, context: StageContext) {
@@ -90,7 +91,7 @@ struct OriginalStore: PipelineStage {
 
     /// Replaces the version before in the caches, since it is clear that the bytes are an image.
     private func begin() {
-        let (key, mark) = (key, version.mark)
+        let (key, mark) = (version.key, version.mark)
         guard versions.isCurrent(mark, of: key) else { return }
         if version.replacesCached {
             versions.change(key, to: mark, isBeingStored: true)
@@ -107,7 +108,7 @@ struct OriginalStore: PipelineStage {
     }
 
     private func store(_ image: WebImage?) {
-        let (key, url) = (key, version.fetch.request.url)
+        let (key, url) = (version.key, version.url)
         guard versions.isCurrent(version.mark, of: key) else { return }
         // What is kept is for all requests.
         let image = image?.upright

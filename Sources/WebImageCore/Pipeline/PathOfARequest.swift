@@ -1,4 +1,5 @@
-// What happens to a request, in the order in which it happens. Each line is the next stage, and a stage ends with one of these calls.
+// What happens to a request, in the order in which it happens. Each line calls a stage, and nearly every stage ends with one of these
+// calls.
 //
 // What has to go back up, such as a retry, a damaged rendition or a refresh in the background, is a change of the graph, whose effects
 // Pipeline.apply(_:) carries out with these calls. A cancelled task leaves the graph in whatever stage it is; each stage notices that
@@ -91,7 +92,7 @@ extension PipelineStage {
         deliveryStage.deliver(result, to: task)
     }
 
-    /// Does the same with an image from a cache.
+    /// Delivers an image from a cache.
     func deliver(_ response: ImageResponse, to task: ImageTask) { deliveryStage.deliver(response, to: task) }
 
     /// Loads the next fallback URL, as a child task.
@@ -101,7 +102,7 @@ extension PipelineStage {
     }
 }
 
-// The stages that are asked about something, too.
+// Stages that others call for more than a step.
 extension PipelineStage {
     var variantStage: VariantStage { VariantStage(context: context) }
     var intake: GraphIntake { GraphIntake(context: context) }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Synchronization
 
-/// The parts of a manager that load, and the changes of their graph. What happens to a request is in PathOfARequest.swift.
+/// The loading half of a manager, which applies the effects of the graph. PathOfARequest.swift says what happens to a request.
 package final class Pipeline: PipelineStage {
     package var dependencies: Dependencies { context.dependencies }
     let context: StageContext

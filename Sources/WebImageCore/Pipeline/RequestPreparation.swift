@@ -6,7 +6,7 @@ package struct PreparedRequest: Sendable {
     /// What the interceptors of the manager are given; `nil` for a load that goes past them.
     var intercepted: ImageRequest?
     /// Whether the memory cache was asked for the image just now, in vain.
-    var hasMissed = false
+    package var hasMissed = false
 }
 
 /// From the request of an app to that of the stages, in two steps. Interceptors stand between them.

@@ -277,48 +277,52 @@ final class ImageSlot {
             followCancellation(of: task)
         }
         let size = current?.image.decodeSize ?? target.decodeSize()
-        let isStarting = isMapped != false || current?.request.options.start == .immediately
-        if let hit = current?.prepare(size, for: widget, isStarting: isStarting) {
+        let (prepared, hit) = lookIntoMemory(size)
+        // An observer of the manager may have set another image.
+        guard current?.task === task else { return }
+        if let hit {
+            // In any size, it may be of any file.
+            current?.variantRank = prepared?.request.request.variantRank.map { size == nil ? -1 : $0 }
             if let response = hit.response { return finish(task, .success(response)) }
             show(hit.image, animated: false, .newImage)
         } else if current?.request.options.whileLoading != .currentImage, current?.keepsImage != true {
             showPlaceholder()
         }
-        startWhenLaidOut(size)
+        startWhenLaidOut(size, prepared)
     }
 
     /// Starts at once, or when the widget is mapped and has a size.
-    func startWhenLaidOut(_ size: DecodeSize?) {
-        guard let widget else { return startTask(size ?? .original) }
+    func startWhenLaidOut(_ size: DecodeSize?, _ prepared: PreparedLoad? = nil) {
+        guard let widget else { return startTask(size ?? .original, prepared) }
         guard let pointer = widget.pointer else { return }
         if current?.request.options.start == .immediately {
             if isMapped == false, let priority = current?.image.offScreenPriority {
                 current?.task.priority = priority
             }
-            startTask(size ?? .original)
+            startTask(size ?? .original, prepared)
         } else if isMapped == false {
             current?.state = .waitingForMap
         } else if let size, !pointer.isInList {
-            startTask(size)
+            startTask(size, prepared)
         } else {
-            waitForLayout(pointer)
+            waitForLayout(pointer, prepared)
         }
     }
 
-    func waitForLayout(_ pointer: UnsafeMutablePointer<GtkWidget>) {
-        current?.state = .waitingForLayout
+    func waitForLayout(_ pointer: UnsafeMutablePointer<GtkWidget>, _ prepared: PreparedLoad? = nil) {
+        current?.state = .waitingForLayout(prepared)
         LayoutWaiter.wait(for: pointer) { [weak self] in
-            guard let self, let current, case .waitingForLayout = current.state, !current.task.isCancelled else {
-                return
-            }
+            guard let self, let current, case .waitingForLayout(let prepared) = current.state,
+                !current.task.isCancelled
+            else { return }
             // A widget without a size of its own takes that of its image.
-            startTask(current.decodeSize(in: target) ?? .original)
+            startTask(current.decodeSize(in: target) ?? .original, prepared)
         }
     }
 
     // From the start to the image in its place
 
-    func startTask(_ size: DecodeSize) {
+    func startTask(_ size: DecodeSize, _ prepared: PreparedLoad? = nil) {
         if let pointer = widget?.pointer, SuspendedWidgets.contain(pointer) {
             current?.state = .suspended
             return
@@ -330,14 +334,16 @@ final class ImageSlot {
         if let sequence = current?.request.sequence {
             startSequence(sequence, size)
         } else {
-            startChild(size)
+            startChild(size, prepared)
         }
     }
 
-    private func startChild(_ size: DecodeSize) {
-        guard let task = current?.task, let manager = current?.request.manager,
-            let request = current?.takePrepared(size, for: widget)
-        else { return }
+    private func startChild(_ size: DecodeSize, _ prepared: PreparedLoad?) {
+        guard let load = current else { return }
+        let (task, manager) = (load.task, load.request.manager)
+        let fitting = prepared.flatMap { $0.fits(size, on: widget) ? $0.request : nil }
+        let request = fitting ?? manager.prepare(load.makeRequest(size, for: widget))
+        guard current?.task === task else { return }
         let wantsProgress = current?.wantsProgress == true || progress != nil || configuration.indicator != nil
         let generation = task.childGeneration
         let child = manager.makeTask(
@@ -471,10 +477,4 @@ final class ImageSlot {
 extension ImageRequest {
     /// The request of a task that has nothing to load: `ImageTask.request` is not optional.
     fileprivate static let empty = ImageRequest(url: URL(string: "about:blank") ?? URL(fileURLWithPath: "/"))
-}
-
-extension UnsafeMutablePointer<GtkWidget> {
-    /// Whether the widget is part of a row of a GtkListView or a similar list. Those also bind rows that the next
-    /// layout moves off screen; a load waits for that layout.
-    fileprivate var isInList: Bool { gtk_widget_get_ancestor(self, gtk_list_base_get_type()) != nil }
 }

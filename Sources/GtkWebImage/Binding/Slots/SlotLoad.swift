@@ -7,7 +7,7 @@ struct SlotLoad: Sendable {
     enum State: Sendable {
         case waitingForMap
         /// The widget is mapped and has not been laid out yet.
-        case waitingForLayout
+        case waitingForLayout(PreparedLoad?)
         /// The loads of the widget, or of one around it, are suspended.
         case suspended
         case loading
@@ -45,8 +45,6 @@ struct SlotLoad: Sendable {
     var refinement = Refinement.idle
     /// The place of the file that was asked for among the variants of the image, the smallest first; `nil` without variants.
     var variantRank: Int?
-    /// The request of the child task to come, for which the memory cache was asked, and what it was made of.
-    private var prepared: (query: ImageRequest, request: PreparedRequest)?
     /// Whether the load before has left the image, or a fallback, on display, which is better than a placeholder.
     var keepsImage = false
     /// Set while a load that failed without a connection, or has shown a fallback, waits for the network.
@@ -134,37 +132,6 @@ struct SlotLoad: Sendable {
     func hasLargerVariant(for size: DecodeSize, on widget: WidgetReference?) -> Bool {
         guard let variantRank else { return false }
         return request.manager.variantRank(for: makeRequest(size, for: widget)).map { $0 > variantRank } ?? false
-    }
-
-    /// Prepares the request of a child task, and looks for its image in memory.
-    /// - Parameters:
-    ///   - size: `nil` while the widget has none; the largest image serves then.
-    ///   - isStarting: Whether the load starts now, or after the next layout.
-    @MainActor
-    mutating func prepare(
-        _ size: DecodeSize?,
-        for widget: WidgetReference?,
-        isStarting: Bool
-    ) -> ImageManager.MemoryHit? {
-        guard request.sequence == nil else { return nil }
-        let query = makeRequest(size ?? .original, for: widget)
-        let (found, hit) = request.manager.prepare(query, inAnySize: size == nil, isStarting: isStarting)
-        if isStarting { prepared = (query, found) }
-        // In any size, it may be of any file.
-        if hit != nil { variantRank = found.request.variantRank.map { size == nil ? -1 : $0 } }
-        return hit
-    }
-
-    /// The request of a child task, which was prepared when memory was asked for it, unless the widget has changed since.
-    @MainActor
-    mutating func takePrepared(_ size: DecodeSize, for widget: WidgetReference?) -> PreparedRequest {
-        let query = makeRequest(size, for: widget)
-        if let (known, request) = prepared.take(), known.decodeSize == query.decodeSize,
-            known.displayScale == query.displayScale, known.retry == query.retry
-        {
-            return request
-        }
-        return request.manager.prepare(query)
     }
 
     /// The request of a child task.

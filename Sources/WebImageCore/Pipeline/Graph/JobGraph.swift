@@ -274,7 +274,7 @@ extension JobGraph {
     }
 
     /// Adds a job that decodes bytes for the disk cache. No task waits for it, nor joins it.
-    /// - Parameter key: The key of the job that has the bytes.
+    /// - Parameter key: The key of the job that has the bytes. Nothing is stored under it, since there are no tasks.
     mutating func addJob(decoding request: ImageRequest, key: Job.Key) -> Job.ID {
         let id = Job.ID(number: Serial.nextAge())
         jobs[id] = Job(key: key, request: request, tasks: [], priority: .low, phase: .decoding(nil))

@@ -53,7 +53,7 @@ struct DecodeStage: PipelineStage {
         guard let job = graph.job(id) else { return }
         // Another job may have had the whole image.
         if job.isForOriginal, data.original?.isPending != true {
-            return fail(id, job, data, .cancelled(job.request.url))
+            return finish(id, job, with: Outcome(result: .failure(.cancelled(job.request.url))), of: data)
         }
         if let cached = data.isConfirmed ? cachedImage(of: job, data) : nil {
             return finish(id, job, with: outcome(cached, of: job, data), of: data)
@@ -72,7 +72,9 @@ struct DecodeStage: PipelineStage {
             try decodedImage(of: job, id: id, data, with: memory)
         } completion: { [self] job, result, _ in
             switch result {
-            case .success(let outcome): finish(id, job, with: outcome, of: data)
+            case .success(let outcome):
+                if job.isForOriginal { data.original?.end(with: outcome.decoded) }
+                finish(id, job, with: outcome, of: data)
             case .failure(let error): fail(id, job, data, error)
             case nil: break
             }
@@ -89,6 +91,7 @@ struct DecodeStage: PipelineStage {
         }
         WebImageLog.debug("\(error)")
         if job.isForOriginal {
+            WebImageLog.debug("The image is not kept on disk: \(error)")
             data.original?.end(with: nil)
             return finish(id, job, with: Outcome(result: .failure(error)), of: data)
         }
@@ -195,7 +198,7 @@ struct DecodeStage: PipelineStage {
             return isLate && scheduler.isBusy && !scheduler.isSlow(data, for: job.request) || graph.job(id) == nil
         }
         durations.decoding = .now - start
-        observers.notify(job.request.url, .decoded(durations.decoding))
+        if !job.isForOriginal { observers.notify(job.request.url, .decoded(durations.decoding)) }
         // Bytes that decode are worth storing, whatever a transformer makes of them.
         keep(data, for: job, showing: image)
         return image
@@ -207,9 +210,7 @@ extension DecodeStage {
     /// Stores the bytes, or has the whole image decoded for that: the job has it smaller, or without its frames.
     private func keep(_ data: FetchedData, for job: JobGraph.Job, showing image: WebImage) {
         guard let original = data.original else { return }
-        guard original.needsWholeImage, !job.isForOriginal, !job.request.showsWhole(image) else {
-            return original.perform(image)
-        }
+        guard original.needsWholeImage, !job.request.showsWhole(image) else { return original.perform(image) }
         guard original.postpone() else { return }
         let whole = graph.withLock { $0.addJob(decoding: job.request.whole, key: job.key) }
         submit(whole, data, priority: .low)

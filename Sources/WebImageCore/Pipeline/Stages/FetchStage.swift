@@ -129,7 +129,7 @@ struct FetchStage: PipelineStage {
             let replacesCached = fetch.key.storesOriginals && (outdatesMemory || !fetch.key.queriesOriginals)
             let version = storeStage.version(of: fetch, replacesCached: replacesCached)
             if outdatesMemory { memoryCache.removeImages(source: fetch.key.url) }
-            let original = storeStage.original(loaded, of: version, loader)
+            let original = storeStage.original(loaded, of: fetch, version, loader)
             var data = FetchedData(loaded: loaded, origin: .loader, original: original)
             data.mark = version.mark
             data.reservation = budget.holdBody(loaded.data.count, isInFile: loaded.isInFile)

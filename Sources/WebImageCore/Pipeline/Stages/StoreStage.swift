@@ -82,6 +82,7 @@ extension StoreStage {
         var response = DataResponse(data.loaded.data, source: data.origin, url: task.request.url)
         response.head = data.loaded.head
         response.metrics = data.loaded.metrics
+        response.durations.reading = data.readingDuration
         response.refreshError = data.refreshError
         guard task.request.cacheAccess.awaitsWrites else { return deliver(.success(response), to: task) }
         let key = task.request.sourceKey
@@ -123,17 +124,19 @@ extension StoreStage {
     /// Takes note of bytes that have arrived.
     func version(of fetch: JobGraph.Fetch, replacesCached: Bool) -> OriginalStore.Version {
         let mark = versions.mark()
-        if replacesCached { versions.change(fetch.key.url, to: mark) }
-        return OriginalStore.Version(fetch: fetch, mark: mark, replacesCached: replacesCached)
+        let (key, url) = (fetch.key.url, fetch.request.url)
+        if replacesCached { versions.change(key, to: mark) }
+        return OriginalStore.Version(key: key, url: url, mark: mark, replacesCached: replacesCached)
     }
 
     /// The bytes of a fetch for the disk cache; `nil` when they are not to be cached.
     func original(
         _ loaded: LoaderResult,
-        of version: OriginalStore.Version,
+        of fetch: JobGraph.Fetch,
+        _ version: OriginalStore.Version,
         _ loader: any DataLoading
     ) -> OriginalStore? {
-        let (fetch, key) = (version.fetch, version.fetch.key.url)
+        let key = version.key
         // What was loaded past the caches replaces what they hold.
         if loader.isOfFiles, !fetch.key.queriesOriginals { outdateRenditions(of: key) }
         // A range answers no request for the whole (RFC 9111, section 3.3).
