@@ -60,17 +60,29 @@ let package = Package(
             dependencies: ["WebImageCore", "CWebImageSandboxShims"],
             swiftSettings: library
         ),
+        // Decoders and encoders. They know neither the network nor the main loop, so that a worker is little more than they are.
+        .target(
+            name: "WebImageFormats",
+            dependencies: [
+                "WebImageCore", "CWebImageGLib", "CWebImagePixbuf", "CWebImageWebP", "CWebImageDeflate",
+                "CWebImageZstd", "CWebImageLCMS", "CWebImageShims",
+            ],
+            swiftSettings: library
+        ),
         .target(
             name: "WebImageLinux",
             dependencies: [
-                "WebImageCore", "WebImageSandbox", "CWebImageGLib", "CWebImagePixbuf", "CWebImageCurl", "CWebImageWebP",
-                "CWebImageDeflate", "CWebImageZstd", "CWebImageLCMS", "CWebImageShims", "CWebImageSandboxShims",
+                "WebImageCore", "WebImageFormats", "WebImageSandbox", "CWebImageGLib", "CWebImagePixbuf",
+                "CWebImageCurl", "CWebImageDeflate", "CWebImageShims", "CWebImageSandboxShims",
             ],
             swiftSettings: library
         ),
         .target(
             name: "GtkWebImage",
-            dependencies: ["WebImageCore", "WebImageLinux", "WebImageSandbox", "CWebImageGtk4", "CWebImageGtkShims"],
+            dependencies: [
+                "WebImageCore", "WebImageFormats", "WebImageLinux", "WebImageSandbox", "CWebImageGtk4",
+                "CWebImageGtkShims",
+            ],
             swiftSettings: library
         ),
         // Wrappers for apps without a GTK binding. Their names are those of every binding, hence a product of their own.
@@ -88,14 +100,15 @@ let package = Package(
         .target(
             name: "WebImageDesktop",
             dependencies: [
-                "GtkWebImage", "WebImageCore", "WebImageLinux", "CWebImageGLib", "CWebImageGtk4", "CWebImageDeflate",
+                "GtkWebImage", "WebImageCore", "WebImageFormats", "WebImageLinux", "CWebImageGLib", "CWebImageGtk4",
+                "CWebImageDeflate",
                 "CWebImageShims",
             ],
             swiftSettings: library
         ),
         .target(
             name: "WebImagePDF",
-            dependencies: ["WebImageCore", "WebImageLinux", "CWebImageGLib"],
+            dependencies: ["WebImageCore", "WebImageFormats", "WebImageLinux", "CWebImageGLib"],
             swiftSettings: library
         ),
         // Large images: the view that zooms into them, and the regions that it decodes.
@@ -119,7 +132,8 @@ let package = Package(
         .target(
             name: "WebImageTesting",
             dependencies: [
-                "WebImageCore", "WebImageLinux", "CWebImageShims", "CWebImageGLib", "CWebImagePixbuf",
+                "WebImageCore", "WebImageFormats", "WebImageLinux", "CWebImageShims", "CWebImageGLib",
+                "CWebImagePixbuf",
                 "CWebImageDeflate",
             ],
             swiftSettings: library
@@ -253,14 +267,16 @@ let package = Package(
         .testTarget(
             name: "CoreTests",
             dependencies: [
-                "WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport", "TestTraits", "CacheWorker",
+                "WebImageCore", "WebImageFormats", "WebImageLinux", "WebImageTesting", "TestSupport", "TestTraits",
+                "CacheWorker",
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "LinuxTests",
             dependencies: [
-                "WebImageCore", "WebImageLinux", "WebImageSandbox", "WebImageServices", "WebImageDesktop",
+                "WebImageCore", "WebImageFormats", "WebImageLinux", "WebImageSandbox", "WebImageServices",
+                "WebImageDesktop",
                 "WebImagePDF",
                 "WebImageTesting", "TestSupport", "TestTraits", "CWebImageCurl", "CWebImageDeflate", "CWebImageGLib",
                 "CWebImageShims", "CWebImageSandboxShims", "CHostileCalls", "DecodeWorker", "SandboxedApp",
@@ -299,7 +315,8 @@ let package = Package(
         .testTarget(
             name: "ZoomTests",
             dependencies: [
-                "GtkWebImageZoom", "WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport", "ZoomWorker",
+                "GtkWebImageZoom", "WebImageCore", "WebImageFormats", "WebImageLinux", "WebImageTesting", "TestSupport",
+                "ZoomWorker",
             ],
             swiftSettings: strict
         ),
@@ -339,7 +356,8 @@ let package = Package(
         .testTarget(
             name: "WidgetTests",
             dependencies: [
-                "WebImageCore", "WebImageLinux", "WebImageTesting", "TestSupport", "TestTraits", "WidgetScenarios",
+                "WebImageCore", "WebImageFormats", "WebImageLinux", "WebImageTesting", "TestSupport", "TestTraits",
+                "WidgetScenarios",
                 "webimage-gallery", "example-viewer", "example-list", "example-pointers", "example-first-app",
                 "example-from-sdwebimage", "example-from-nuke", "example-from-kingfisher", "Swift5App", "Swift6App",
                 "DeclarativeApp",
@@ -432,7 +450,10 @@ if Context.environment["FUZZING"] != nil {
     package.targets.append(
         .executableTarget(
             name: "DecodeFuzzer",
-            dependencies: ["WebImageCore", "WebImageLinux", "WebImageSandbox", "CWebImageDeflate", "CWebImageShims"],
+            dependencies: [
+                "WebImageCore", "WebImageFormats", "WebImageLinux", "WebImageSandbox", "CWebImageDeflate",
+                "CWebImageShims",
+            ],
             path: "Tests/DecodeFuzzer",
             exclude: ["leaks"],
             swiftSettings: strict

@@ -1,3 +1,4 @@
 @_exported public import WebImageCore
+@_exported public import WebImageFormats
 @_exported public import WebImageLinux
 @_exported public import WebImageSandbox

@@ -2,6 +2,7 @@ internal import CWebImageGLib
 public import FoundationEssentials
 import Glibc
 public import WebImageCore
+import WebImageFormats
 public import WebImageLinux
 
 /// The thumbnails of files that the programs of a desktop share: those of file managers, of image viewers, and of apps that store

@@ -1,6 +1,7 @@
 internal import CWebImageDeflate
 import FoundationEssentials
 import WebImageCore
+import WebImageFormats
 import WebImageLinux
 
 /// The texts in a PNG file (PNG specification, section 11.3.4.3): keys and values in Latin-1.

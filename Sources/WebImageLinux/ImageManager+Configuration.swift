@@ -1,5 +1,6 @@
 public import FoundationEssentials
 public import WebImageCore
+import WebImageFormats
 
 extension ImageManager {
     /// The settings of an image manager. Every limit has a finite default.

@@ -1,5 +1,6 @@
 import Synchronization
 public import WebImageCore
+import WebImageFormats
 import WebImageSandbox
 
 extension ImageManager {

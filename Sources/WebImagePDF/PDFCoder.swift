@@ -1,5 +1,6 @@
 public import FoundationEssentials
 public import WebImageCore
+import WebImageFormats
 import WebImageLinux
 
 /// Draws a page of a PDF with poppler-glib where that is installed, on white and at the size asked for.

@@ -1,6 +1,7 @@
 internal import CWebImageGLib
 import FoundationEssentials
 import WebImageCore
+import WebImageFormats
 import WebImageLinux
 
 /// A PDF that poppler has opened. Its bytes have to stay where they are.

@@ -2,6 +2,7 @@ import ArgumentParser
 import CAllocationCounter
 import Foundation
 import WebImageCore
+import WebImageFormats
 import WebImageLinux
 import WebImageTesting
 

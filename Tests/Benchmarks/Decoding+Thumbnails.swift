@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import WebImageCore
+import WebImageFormats
 import WebImageLinux
 import WebImageTesting
 

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import TestSupport
 import WebImageCore
+import WebImageFormats
 import WebImageLinux
 
 /// Compares the encodings in which renditions can be kept on disk.

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
+import WebImageFormats
 import WebImageLinux
 import WebImageTesting
 

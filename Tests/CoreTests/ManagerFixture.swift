@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
+import WebImageFormats
 import WebImageLinux
 import WebImageTesting
 

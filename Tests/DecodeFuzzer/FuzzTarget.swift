@@ -1,5 +1,6 @@
 import Foundation
 import WebImageCore
+import WebImageFormats
 import WebImageLinux
 import WebImageSandbox
 

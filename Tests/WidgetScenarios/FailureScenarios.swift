@@ -3,6 +3,7 @@ import FoundationEssentials
 import Glibc
 import GtkWebImage
 import TestSupport
+import WebImageFormats
 import WebImageLinux
 import WebImageTesting
 

@@ -3,6 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 import WebImageCore
+import WebImageFormats
 import WebImageLinux
 import WebImageTesting
 

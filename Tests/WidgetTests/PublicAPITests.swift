@@ -18,9 +18,9 @@ struct PublicAPITests {
     @Test(
         "The API equals the committed lists, which GWI_UPDATE_API=1 writes anew after an intended change",
         arguments: [
-            "WebImageCore", "WebImageSandbox", "WebImageLinux", "GtkWebImage", "GtkWebImageWidgets",
-            "GtkWebImageZoom", "GtkWebImageInspector", "WebImageServices", "WebImageDesktop", "WebImagePDF",
-            "WebImageTesting",
+            "WebImageCore", "WebImageSandbox", "WebImageFormats", "WebImageLinux", "GtkWebImage",
+            "GtkWebImageWidgets", "GtkWebImageZoom", "GtkWebImageInspector", "WebImageServices", "WebImageDesktop",
+            "WebImagePDF", "WebImageTesting",
         ]
     )
     func list(module: String) throws {

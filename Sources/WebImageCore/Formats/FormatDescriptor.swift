@@ -68,8 +68,8 @@ package struct FormatDescriptor: Sendable {
 
     /// One row for each format. The first row whose signature matches wins.
     ///
-    /// A new format is a name above and a row here, a folder in Sources/WebImageLinux/Formats with an entry in
-    /// `CoderRegistry.builtIn`, and a module in Sources/CLibraries with its lines in Package.swift for its C library.
+    /// A new format is a name above and a row here, a folder in Sources/WebImageFormats with an entry in
+    /// `CoderRegistry.ownDecoders`, and a module in Sources/CLibraries with its lines in Package.swift for its C library.
     /// Colour profiles come from the decoders.
     package static let all: [FormatDescriptor] = [
         FormatDescriptor(

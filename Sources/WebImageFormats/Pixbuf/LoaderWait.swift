@@ -37,7 +37,7 @@ package struct LoaderWait {
     }
 
     /// Whether calls are made directly, since another process watches the time. A decode worker sets it before `main`, on its only thread.
-    nonisolated(unsafe) static var isUnlimited = false
+    nonisolated(unsafe) package static var isUnlimited = false
 
     private static let isAnnounced = Mutex(false)
 

@@ -154,8 +154,10 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding {
         guard rows.layout == .rgb, orientation == .up, target == rows.size, rows.bytesPerRow == target.width * 3,
             let pixels = gdk_pixbuf_get_pixels(pixbuf)
         else { return nil }
-        let keeper = GObjectBox(retaining: UnsafeMutableRawPointer(pixbuf), releaseOn: .any)
-        return PixelBuffer(adopting: pixels, size: target, format: .rgb) { withExtendedLifetime(keeper) {} }
+        let address = UInt(bitPattern: g_object_ref(UnsafeMutableRawPointer(pixbuf)))
+        return PixelBuffer(adopting: pixels, size: target, format: .rgb) {
+            g_object_unref(UnsafeMutableRawPointer(bitPattern: address))
+        }
     }
 
     /// The orientation of the loader's pixels, which differs from that of the file where the loader turns them.

@@ -1,4 +1,5 @@
 package import WebImageCore
+import WebImageFormats
 package import WebImageSandbox
 
 extension CoderRegistry {
@@ -26,14 +27,9 @@ extension CoderRegistry {
     ) -> CoderRegistry {
         return CoderRegistry(
             decoders + (ownDecoders + [other]).map { sandboxed($0, sandbox, neverHere: neverHere) },
-            encoders: encoders + [JPEGEncoder(), WebPEncoder(), PNGEncoder(), GIFEncoder()],
+            encoders: encoders + ownEncoders,
             remedy: debianRemedy
         )
-    }
-
-    /// The decoders of the formats that the library knows by itself.
-    private static var ownDecoders: [any ImageDecoding] {
-        [JPEGCoder(), PNGCoder(), GIFCoder(), WebPCoder(), TIFFCoder(), BMPCoder(), ICOCoder()]
     }
 
     private static func sandboxed(
@@ -56,26 +52,5 @@ extension CoderRegistry {
     static func worker(_ kind: WorkerKind, adding added: [any ImageDecoding]) -> CoderRegistry {
         let decoders = kind == .codecs ? ownDecoders : [PixbufCoder()]
         return CoderRegistry(added + decoders, encoders: [], remedy: debianRemedy)
-    }
-
-    /// How to install a decoder of a format on Debian.
-    @Sendable package static func debianRemedy(for format: ImageFormat) -> String? {
-        if format == .pdf {
-            return "Add PDFCoder of the product WebImagePDF to ImageManager.Configuration.decoders, and install the "
-                + "Debian package libpoppler-glib8, which is libpoppler-glib8t64 from Debian 13 on."
-        }
-        return debianPackage(of: format).map { "Install the Debian package \($0)." }
-    }
-
-    /// The Debian package that decodes a format, when it is not part of this library's dependencies.
-    private static func debianPackage(of format: ImageFormat) -> String? {
-        switch format {
-        case .svg: "librsvg2-common"
-        case .avif: "libavif-gdk-pixbuf"
-        case .heif: "heif-gdk-pixbuf"
-        case .jpegXL: "libjxl-gdk-pixbuf, which Debian 13 and later have"
-        case .icns, .xpm: "libgdk-pixbuf-2.0-0"
-        default: nil
-        }
     }
 }

@@ -4,6 +4,7 @@ internal import CWebImageSandboxShims
 internal import CWebImageShims
 import Glibc
 package import WebImageCore
+import WebImageFormats
 import WebImageSandbox
 
 /// The process of decode workers. It is called before `main`, in the program of the app or in one for workers alone.

@@ -1,6 +1,7 @@
 internal import CWebImageDeflate
 public import FoundationEssentials
 public import WebImageCore
+import WebImageFormats
 import WebImageLinux
 
 extension TestImage {

@@ -2,6 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 import WebImageCore
+import WebImageFormats
 import WebImageLinux
 import WebImageSandbox
 import WebImageTesting

@@ -2,6 +2,7 @@ import FoundationEssentials
 import TestSupport
 import Testing
 import WebImageCore
+import WebImageFormats
 import WebImageLinux
 
 /// Runs the GIF test suite of Robert Ancell, which Debian's gdk-pixbuf-tests installs.

@@ -2,6 +2,7 @@ import FoundationEssentials
 import TestSupport
 import Testing
 import WebImageCore
+import WebImageFormats
 import WebImageLinux
 import WebImageTesting
 

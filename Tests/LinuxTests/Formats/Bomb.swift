@@ -3,6 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 import WebImageCore
+import WebImageFormats
 import WebImageTesting
 
 /// A small file that a careless decoder needs gigabytes for.

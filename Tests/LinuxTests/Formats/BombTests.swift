@@ -5,6 +5,7 @@ import Testing
 import WebImageCore
 import WebImageTesting
 
+@testable import WebImageFormats
 @testable import WebImageLinux
 
 @Suite("Files that are small and decode to much", .blocking, .serialized)

@@ -3,6 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 import WebImageCore
+import WebImageFormats
 import WebImageLinux
 import WebImageTesting
 

@@ -5,6 +5,7 @@ import Testing
 import WebImageCore
 import WebImageTesting
 
+@testable import WebImageFormats
 @testable import WebImageLinux
 
 @Suite("SVG")

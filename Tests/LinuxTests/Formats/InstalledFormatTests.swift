@@ -5,6 +5,7 @@ import Testing
 import WebImageCore
 import WebImageTesting
 
+@testable import WebImageFormats
 @testable import WebImageLinux
 
 /// Formats that gdk-pixbuf has a loader for, whether the library knows them or not.

@@ -4,6 +4,7 @@ import Testing
 import WebImageTesting
 
 @testable import WebImageCore
+@testable import WebImageFormats
 @testable import WebImageLinux
 
 /// What only gdk-pixbuf decodes: in this process with the loaders of Debian 12 and 13, in another one where it uses glycin.

@@ -6,6 +6,7 @@ import Testing
 import WebImageCore
 import WebImageTesting
 
+@testable import WebImageFormats
 @testable import WebImageLinux
 @testable import WebImageSandbox
 
