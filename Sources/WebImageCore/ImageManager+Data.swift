@@ -38,8 +38,9 @@ extension ImageManager {
         let task: DataTask = makeTask(
             for: request,
             on: dependencies.dispatcher,
-            handlers: .mainActor(progress: progress, partial: nil, completion: completion)
+            handlers: .mainActor(progress: progress, partial: nil, completion: { _ in })
         )
+        task.addCompletion { result in MainActor.assumeIsolated { completion(result) } }
         task.start()
         return task
     }
@@ -61,8 +62,9 @@ extension ImageManager {
         let task: DataTask = makeTask(
             for: request,
             on: dispatcher,
-            handlers: .nonisolated(progress: progress, partial: nil, completion: completion)
+            handlers: .nonisolated(progress: progress, partial: nil, completion: { _ in })
         )
+        task.addCompletion(completion)
         task.start()
         return task
     }

@@ -136,7 +136,7 @@ public final class ImageManager: Sendable {
         partial: (@MainActor @Sendable (WebImage) -> Void)? = nil,
         completion: @escaping @MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void
     ) -> ImageTask {
-        let task = makeTask(
+        let task: ImageTask = makeTask(
             for: request,
             on: dependencies.dispatcher,
             handlers: .mainActor(progress: progress, partial: partial, completion: completion)
@@ -165,7 +165,7 @@ public final class ImageManager: Sendable {
         partial: (@Sendable (WebImage) -> Void)? = nil,
         completion: @escaping @Sendable (Result<ImageResponse, ImageError>) -> Void
     ) -> ImageTask {
-        let task = makeTask(
+        let task: ImageTask = makeTask(
             for: request,
             on: dispatcher,
             handlers: .nonisolated(progress: progress, partial: partial, completion: completion)
@@ -189,19 +189,19 @@ public final class ImageManager: Sendable {
     }
 
     /// Makes a task that is not started yet and delivers on the main loop.
-    package func makeTask(for request: ImageRequest, handlers: ImageTask.Handlers) -> ImageTask {
+    package func makeTask(for request: ImageRequest, handlers: LoadHandlers) -> ImageTask {
         makeTask(for: request, on: dependencies.dispatcher, handlers: handlers)
     }
 
     /// Makes a task for a request that was prepared, which delivers on the main loop and is not started yet.
-    package func makeTask(for prepared: PreparedRequest, handlers: ImageTask.Handlers) -> ImageTask {
+    package func makeTask(for prepared: PreparedRequest, handlers: LoadHandlers) -> ImageTask {
         LoadTask(prepared, pipeline: pipeline, dispatcher: dependencies.dispatcher, handlers: handlers)
     }
 
     func makeTask<Content>(
         for request: some ImageRequestConvertible,
         on dispatcher: any CallbackDispatching,
-        handlers: LoadTask<Content>.Handlers?
+        handlers: LoadHandlers?
     ) -> LoadTask<Content> {
         let prepared = pipeline.preparation.prepare(request.imageRequest, isIntercepted: Content.self == WebImage.self)
         return LoadTask(prepared, pipeline: pipeline, dispatcher: dispatcher, handlers: handlers)
@@ -239,7 +239,7 @@ public final class ImageManager: Sendable {
     public func updates(for request: some ImageRequestConvertible) -> AsyncStream<ImageUpdate> {
         let request = request.imageRequest
         return AsyncStream(bufferingPolicy: .bufferingNewest(8)) { continuation in
-            let task = makeTask(
+            let task: ImageTask = makeTask(
                 for: request,
                 on: InlineDispatcher(),
                 handlers: .nonisolated(

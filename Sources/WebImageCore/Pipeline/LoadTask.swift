@@ -33,7 +33,7 @@ public final class LoadTask<Content: Sendable>: Sendable {
         var priority: ImagePriority
         var isCancelled = false
         /// Released, with all that the closures hold, when the task finishes.
-        var handlers: Handlers?
+        var handlers: LoadHandlers?
         /// Called after the handlers: those of further callers of a binding, and of everyone who awaits the response.
         var completions: [@Sendable (Ending) -> Void] = []
         /// The newest progress, and whether it is still to be delivered.
@@ -86,7 +86,8 @@ public final class LoadTask<Content: Sendable>: Sendable {
     ///   - dispatcher: Where the handlers and completions are called. Main-actor handlers need one that delivers on the
     ///     main thread.
     ///   - handlers: `nil` for a task whose callers add completions or await it.
-    init(_ prepared: PreparedRequest, pipeline: Pipeline, dispatcher: any CallbackDispatching, handlers: Handlers?) {
+    init(_ prepared: PreparedRequest, pipeline: Pipeline, dispatcher: any CallbackDispatching, handlers: LoadHandlers?)
+    {
         request = prepared.request
         intercepted = prepared.intercepted.map { Box($0) }
         hasMissedMemory = prepared.hasMissed
@@ -203,7 +204,7 @@ extension LoadTask {
     }
 
     /// Makes the task of another request, which reports on the threads of the pipeline.
-    func makeChild(_ request: ImageRequest, _ handlers: Handlers) -> LoadTask {
+    func makeChild(_ request: ImageRequest, _ handlers: LoadHandlers?) -> LoadTask {
         LoadTask(
             PreparedRequest(request: request),
             pipeline: pipeline,
@@ -217,20 +218,26 @@ extension LoadTask {
         state.release { state in exchange(&state.children, with: state.children.filter { $0 !== child }) }
     }
 
-    /// Handlers of a child that reports to this task. Partial images are decoded only when there is a handler for them.
-    func forwarding(_ completion: @escaping @Sendable (Ending) -> Void) -> Handlers {
+    /// Handlers of a child whose progress and partial images are those of this task. Partial images are decoded only when there is a
+    /// handler for them.
+    var forwarding: LoadHandlers {
         let partial: @Sendable (WebImage) -> Void = { self.report(partial: $0) }
         return .nonisolated(
             progress: { self.report(received: $0, expected: $1) },
             partial: showsPartialImages ? partial : nil,
-            completion: completion
+            completion: { _ in }
         )
     }
 
     /// Starts the load of another request as a child, which reports on the threads of the pipeline.
     /// - Returns: `false` when this task has finished or was cancelled.
-    func startChild(_ request: ImageRequest, _ handlers: Handlers) -> Bool {
+    func startChild(
+        _ request: ImageRequest,
+        _ handlers: LoadHandlers?,
+        _ completion: @escaping @Sendable (Ending) -> Void
+    ) -> Bool {
         let child = makeChild(request, handlers)
+        child.addCompletion(completion)
         guard adopt(child) else { return false }
         child.start()
         return true
@@ -294,7 +301,7 @@ extension LoadTask {
             return before
         }
         for child in before.children { child.cancel() }
-        before.handlers?.complete(result)
+        if let result = result as? ImageResult { before.handlers?.complete(result) }
         for completion in before.completions { completion(result) }
         withExtendedLifetime(before) {}
     }

@@ -224,7 +224,7 @@ public final class ImagePrefetcher: Sendable {
 
     private func start(_ request: ImageRequest, _ batch: PrefetchTask) {
         let number = batch.nextNumber()
-        let task = manager.makeTask(
+        let task: ImageTask = manager.makeTask(
             for: request,
             on: InlineDispatcher(),
             handlers: .completion { result in

@@ -12,7 +12,8 @@ import WebImageLinux
 /// ```
 ///
 /// Everything that belongs to one load is in `current`, which the next load replaces as a whole. Only the load in
-/// `current` may update the widget; a superseded one finds another task there and only calls its completion.
+/// `current` may update the widget; a superseded one finds another task there and only calls its completion. Handlers and
+/// observers of the app may set another image, so that code after such a call looks at `current` again.
 @MainActor
 final class ImageSlot {
     typealias Completion = @MainActor @Sendable (ImageResult) -> Void
@@ -278,7 +279,6 @@ final class ImageSlot {
         }
         let size = current?.image.decodeSize ?? target.decodeSize()
         let (prepared, hit) = lookIntoMemory(size)
-        // An observer of the manager may have set another image.
         guard current?.task === task else { return }
         if let hit {
             // In any size, it may be of any file.
@@ -437,7 +437,6 @@ final class ImageSlot {
             current?.state = .shown(response)
             current?.partialImage = nil
             updateProgress(of: task) { $0.state = .shown }
-            // Whoever observes the progress may have set another image.
             guard current?.task === task else { return task.complete(result) }
             accessibility.hasFailed = false
             let continuation = current?.showsPartialImage == true ? Continuation.sameImage : .newImage
@@ -448,7 +447,6 @@ final class ImageSlot {
                 show(response.image, animated: animated, continuation)
                 task.complete(result)
             }
-            // A handler of the app may have set another image.
             guard current?.task === task else { return }
             if let error = response.fallbackError, error.isTransient {
                 restartLater(after: error)
@@ -458,7 +456,6 @@ final class ImageSlot {
         case .failure(let error):
             current?.state = .failed(error)
             updateProgress(of: task) { $0.end(with: error) }
-            // Whoever observes the progress may have set another image.
             if current?.task === task {
                 if !error.isCancelled { showFailure() }
                 if error.isTransient { restartLater(after: error) } else { laterRetry.cancel() }

@@ -13,11 +13,10 @@ struct FallbackStage: PipelineStage {
         guard let request = fallback(of: task.request, after: error, priority: task.priority) else { return false }
         // A cached file that was tried in place of the variant that fits shows the same image.
         let isOther = task.request.variantChoice?.replacedRank == nil
-        let handlers = task.forwarding { result in
+        return task.startChild(request, task.forwarding) { result in
             let result = result.map { isOther ? $0.replacing(error) : $0 }
             task.finish(result.mapError { $0.following(error) })
         }
-        return task.startChild(request, handlers)
     }
 
     private func fallback(
@@ -50,13 +49,10 @@ struct FallbackStage: PipelineStage {
         var request = childRequest(of: task.request, url, priority: task.priority)
         request.fallbackURLs = []
         request.loading = .complete
-        _ = task.startChild(
-            request,
-            .completion { result in
-                guard case .success(let response) = result else { return }
-                task.report(partial: response.image.asPreview, as: .other)
-            }
-        )
+        _ = task.startChild(request, nil) { result in
+            guard case .success(let response) = result else { return }
+            task.report(partial: response.image.asPreview, as: .other)
+        }
     }
 
     /// Loads the image of a task again for its bytes, past the caches.
@@ -69,7 +65,7 @@ struct FallbackStage: PipelineStage {
         request.cacheAccess.reads = []
         request.fallbackURLs = []
         request.loading = .complete
-        let handlers = task.forwarding { result in
+        return task.startChild(request, task.forwarding) { result in
             var response = response
             switch result {
             case .success(let loaded): response = loaded
@@ -77,7 +73,6 @@ struct FallbackStage: PipelineStage {
             }
             task.finish(.success(response))
         }
-        return task.startChild(request, handlers)
     }
 
     private func childRequest(of parent: ImageRequest, _ url: URL, priority: ImagePriority) -> ImageRequest {

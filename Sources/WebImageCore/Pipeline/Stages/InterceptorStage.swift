@@ -95,7 +95,7 @@ struct InterceptorStage: PipelineStage {
         if request.priority != load.request.priority { task.priority = request.priority }
         let child = task.makeChild(
             preparation.resolve(request.completed(from: load.request)),
-            task.forwarding { _ in }
+            task.forwarding
         )
         guard !Task.isCancelled, task.adopt(child) else { throw .cancelled(request.url) }
         child.start()

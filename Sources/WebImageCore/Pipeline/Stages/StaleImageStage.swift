@@ -23,14 +23,12 @@ struct StaleImageStage: PipelineStage {
 
     /// - Parameter body: Counts the bytes of the original.
     private func show(_ id: JobGraph.Job.ID, _ data: FetchedData?, holding body: MemoryBudget.Reservation?) {
-        // What was to be shown in the meantime may not be needed any more.
         guard let job = graph.job(id), case .stale(.decoding) = job.preview else { return }
         if let entry = memoryCache.entry(for: job.request) { return end(id, entry.image) }
         let run = DecodeRun(id: id, product: .staleImage, rendition: job.rendition, original: data)
         scheduler.run(run) { _, image, _ in
             image
         } decode: { [self] job, data, memory throws(ImageError) in
-            // Another decode may have ended what was to be shown meanwhile.
             guard case .stale(.decoding) = job.preview else { throw .cancelled(job.request.url) }
             let image = try maker.decode(data, for: job, (memory.reservation, memory.cost.pixelCount)) {
                 graph.job(id) == nil

@@ -23,7 +23,6 @@ struct StoreStage: PipelineStage {
         else { return }
         let entry = MemoryEntry(image, for: key, terms: terms(of: response, for: job.request))
         memoryCache.store(entry)
-        // Whoever has replaced the image meanwhile may have cleared the cache before.
         if !versions.isCurrent(mark, of: key.source) { memoryCache.discard(entry) }
     }
 
@@ -185,7 +184,6 @@ extension StoreStage {
         let mark = versions.mark()
         ioQueue.submit(priority: .veryLow) { [dataCache, storeOrder, versions] in
             storeOrder.perform(key) {
-                // What the app has stored in the meantime stays.
                 guard versions.isCurrent(mark, of: key) else { return }
                 dataCache?.remove(key)
                 if let version, version.replacesCached { versions.change(key, to: version.mark) }
@@ -224,7 +222,6 @@ extension StoreStage {
         let key = job.key.fetch.url
         guard versions.isCurrent(data.mark, of: key) else { return }
         cache.store(entry)
-        // Whoever has replaced the image meanwhile may have removed its renditions before.
         if !versions.isCurrent(data.mark, of: key) { cache.outdateVariants(of: key) }
         writer.schedule()
     }

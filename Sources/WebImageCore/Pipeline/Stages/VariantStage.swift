@@ -52,6 +52,6 @@ struct VariantStage: PipelineStage {
         // The server may have removed it since.
         request.fallbackURLs.insert(task.request.url, at: 0)
         request.variantChoice?.replacedRank = task.request.variantRank
-        _ = task.startChild(request, task.forwarding { task.finish($0) })
+        _ = task.startChild(request, task.forwarding) { task.finish($0) }
     }
 }

@@ -1,0 +1,72 @@
+/// How the load of an image ends: with a response or with a typed error.
+package typealias ImageResult = Result<ImageResponse, ImageError>
+
+/// The callbacks that a task was made with, under the isolation that the caller wrote them in.
+///
+/// The two kinds are kept apart because wrapping a main-actor closure in another one would cost an allocation for
+/// each memory hit, as would closures of a generic type. The completion is that of an image: a load of bytes has none here.
+package enum LoadHandlers: Sendable {
+    case mainActor(
+        progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)?,
+        partial: (@MainActor @Sendable (WebImage) -> Void)?,
+        completion: @MainActor @Sendable (ImageResult) -> Void
+    )
+    case nonisolated(
+        progress: (@Sendable (_ received: Int64, _ expected: Int64?) -> Void)?,
+        partial: (@Sendable (WebImage) -> Void)?,
+        completion: @Sendable (ImageResult) -> Void
+    )
+
+    /// Handlers that only hear of the end.
+    package static func completion(_ completion: @escaping @Sendable (ImageResult) -> Void) -> LoadHandlers {
+        .nonisolated(progress: nil, partial: nil, completion: completion)
+    }
+
+    var wantsProgress: Bool {
+        switch self {
+        case .mainActor(let progress, _, _): progress != nil
+        case .nonisolated(let progress, _, _): progress != nil
+        }
+    }
+
+    var wantsPartialImages: Bool {
+        switch self {
+        case .mainActor(_, let partial, _): partial != nil
+        case .nonisolated(_, let partial, _): partial != nil
+        }
+    }
+
+    /// The same handlers with another one for progress. Those of other isolations stay as they are: no binding has them.
+    func reportingProgress(
+        to handler: @escaping @MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void
+    ) -> LoadHandlers {
+        switch self {
+        case .mainActor(_, let partial, let completion):
+            .mainActor(progress: handler, partial: partial, completion: completion)
+        case .nonisolated: self
+        }
+    }
+
+    // Main-actor handlers are only ever paired with a dispatcher that delivers on the main thread.
+
+    func report(received: Int64, expected: Int64?) {
+        switch self {
+        case .mainActor(let progress, _, _): MainActor.assumeIsolated { progress?(received, expected) }
+        case .nonisolated(let progress, _, _): progress?(received, expected)
+        }
+    }
+
+    func report(partial image: WebImage) {
+        switch self {
+        case .mainActor(_, let partial, _): MainActor.assumeIsolated { partial?(image) }
+        case .nonisolated(_, let partial, _): partial?(image)
+        }
+    }
+
+    func complete(_ result: ImageResult) {
+        switch self {
+        case .mainActor(_, _, let completion): MainActor.assumeIsolated { completion(result) }
+        case .nonisolated(_, _, let completion): completion(result)
+        }
+    }
+}
