@@ -130,7 +130,8 @@ extension DecodeScheduler {
                 pixelCount: run.pixelCount,
                 makesRendition: run.makesRendition
             )
-            guard let memory = reserve(cost.decoding, isSlow: isSlow(data, for: job.request)) else { return }
+            let isSlow = slowQueue !== queue && (data.takesLong || cost.isSlow)
+            guard let memory = reserve(cost.decoding, isSlow: isSlow) else { return }
             defer { withExtendedLifetime(memory) {} }
             let value: Value
             do throws(ImageError) {

@@ -71,6 +71,6 @@ struct DiskWatch: PipelineStage {
         guard !jobs.isEmpty || !fetches.isEmpty else { return }
         WebImageLog.error("The disk cache does not answer; images are loaded without it")
         for job in jobs { graph.update { $0.endLookUp(job, rendition: nil) } }
-        for fetch in fetches where graph.withLock({ $0.endLookUp(fetch) }) { loadBytes(of: fetch) }
+        for fetch in fetches where graph.withLock({ $0.endLookUp(fetch) }) { fetchStage.load(fetch) }
     }
 }

@@ -141,14 +141,19 @@ package final class ImageMaker: Sendable {
         }
     }
 
-    /// The memory that decoding and changing the image of a job takes.
+    /// The memory that decoding and changing the image of a job takes, and the decoder.
     struct Cost {
+        let coder: any ExtendedDecoding
+        let format: ImageFormat
         /// The bytes until its pixels are there.
         let decoding: Int
         /// The bytes from then on.
         let final: Int
         /// The number of pixels that may be decoded with it.
         let pixelCount: Int
+
+        /// Whether decoding can take seconds.
+        var isSlow: Bool { coder.isSlow(format) }
     }
 
     /// The memory that decoding and changing the image of a job takes.
@@ -163,11 +168,13 @@ package final class ImageMaker: Sendable {
         let data = source.loaded.data
         let format = format(source.format, of: job.request)
         // Without a decoder, or where the format is not allowed, the size does not matter, and nothing reads the header.
-        _ = try coder(for: data, as: format, of: job.request)
+        let coder = try coder(for: data, as: format, of: job.request)
         let cost = try budget.cost(ofDecoding: data, as: format, pixelCount: pixelCount, decodeOptions(job.request))
         let final = cost.finalByteCount(isChanged: makesRendition || job.request.transformer != nil)
         // A large image that is changed takes all that there is rather than failing.
         return Cost(
+            coder: coder,
+            format: format,
             decoding: max(cost.byteCount, min(final, budget.decodingLimit)),
             final: final,
             pixelCount: cost.pixelCount
@@ -177,20 +184,18 @@ package final class ImageMaker: Sendable {
     /// Decodes the bytes for a job, with what its partial images have decoded already.
     ///
     /// - Parameters:
-    ///   - memory: What ``cost(of:for:pixelCount:makesRendition:)`` says, and for how many pixels.
+    ///   - memory: What ``cost(of:for:pixelCount:makesRendition:)`` says.
     ///   - isCancelled: Whether the job is gone.
     /// - Throws: Also an error with ``ImageError/unreservedPixelCount`` when there are more pixels.
     func decode(
         _ source: FetchedData,
         for job: JobGraph.Job,
-        _ memory: (reservation: MemoryBudget.Reservation, pixelCount: Int),
+        _ memory: DecodeMemory,
         isCancelled: () -> Bool
     ) throws(ImageError) -> WebImage {
         let data = source.loaded.data
         var options = decodeOptions(job.request)
-        options.reservedPixelCount = memory.pixelCount
-        let format = format(source.format, of: job.request)
-        let coder = try coder(for: data, as: format, of: job.request)
+        options.reservedPixelCount = memory.cost.pixelCount
         if case .progressive(let decoding) = job.preview, case .running(let decoder) = decoding.decoder {
             do {
                 for chunk in decoding.pending { try decoder.append(chunk) }
@@ -200,8 +205,12 @@ package final class ImageMaker: Sendable {
                 WebImageLog.debug("Incremental decoding failed: \(error)")
             }
         }
-        return try coder.decode(data, options: options, holding: memory.reservation, isCancelled: isCancelled)
-            .converted(for: options)
+        return try memory.cost.coder.decode(
+            data,
+            options: options,
+            holding: memory.reservation,
+            isCancelled: isCancelled
+        ).converted(for: options)
     }
 
     /// Runs the steps of the transformer on a partial or stale image, which nothing shares.

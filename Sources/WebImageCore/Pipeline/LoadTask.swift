@@ -168,7 +168,7 @@ extension LoadTask {
     /// Hands the task to the first stage of the pipeline. The handlers may be called within this call when it is made where they
     /// belong.
     package func start() {
-        pipeline.lookIntoMemory(for: self)
+        pipeline.memoryStage.start(self)
     }
 
     /// Adds a completion, which is called within this call when the task has finished, else by the task's dispatcher
@@ -371,7 +371,7 @@ extension LoadTask {
 
     /// Finishes the task in a later turn of its dispatcher.
     func finish(_ result: Ending) {
-        pipeline.taskIsReady(self)
+        pipeline.observers.notify(request.url, .ready, of: self)
         dispatcher.dispatch { self.complete(result) }
     }
 

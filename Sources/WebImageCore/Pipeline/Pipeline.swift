@@ -19,12 +19,12 @@ package final class Pipeline: PipelineStage {
     func apply(_ effects: [JobGraph.Effect]) {
         for effect in effects {
             switch effect {
-            case .lookUpRendition(let job, let priority): findRendition(of: job, priority)
-            case .lookUpOriginal(let fetch, let priority): findOriginal(of: fetch, priority)
+            case .lookUpRendition(let job, let priority): renditionStage.lookUp(job, priority)
+            case .lookUpOriginal(let fetch, let priority): diskStage.lookUp(fetch, priority)
             case .readConfirmed(let fetch, let confirmation, let priority):
-                readConfirmed(fetch, confirmation, priority)
-            case .load(let fetch): loadBytes(of: fetch)
-            case .recover(let fetch, let error): recover(fetch, after: error)
+                diskStage.readConfirmed(fetch, confirmation, priority: priority)
+            case .load(let fetch): fetchStage.load(fetch)
+            case .recover(let fetch, let error): retryStage.recover(fetch, from: error)
             case .refresh(let request): refresh(request)
             case .startStreaming(let operation): operation.startStreaming()
             case .prioritizeRead(let ticket, let priority): dependencies.ioQueue.setPriority(priority, of: ticket)
@@ -73,11 +73,6 @@ extension Pipeline {
     /// Moves the work for a task whose priority has changed.
     func updatePriority(of task: some AnyLoadTask) {
         intake.add(.updatePriority(task))
-    }
-
-    /// Reports to the observers that a task waits for its dispatcher.
-    func taskIsReady(_ task: some AnyLoadTask) {
-        observers.notify(task.request.url, .ready, of: task)
     }
 
     /// Reports the end of a task to the observers, before its callers hear of it.

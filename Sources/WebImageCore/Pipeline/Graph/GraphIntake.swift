@@ -244,11 +244,11 @@ struct GraphIntake: PipelineStage {
     }
 
     private func join(_ task: ImageTask, age: UInt64) {
-        if let intercepted = task.interceptedRequest { return runInterceptors(of: task, with: intercepted) }
+        if let intercepted = task.interceptedRequest { return interceptorStage.run(task, intercepted) }
         let request = task.request
         if let hit = imageStoredMeanwhile(request) {
             observers.notify(request.url, .memoryHit, of: task)
-            deliver(hit.response, to: task)
+            deliveryStage.deliver(hit.response, to: task)
             return
         }
         let queriesRenditions = renditions.isQueried(by: request)

@@ -53,14 +53,14 @@ struct DecodeStage: PipelineStage {
         guard let job = graph.job(id) else { return }
         // Another job may have had the whole image.
         if job.isForOriginal, data.original?.isPending != true {
-            return finish(id, job, with: Outcome(result: .failure(.cancelled(job.request.url))), of: data)
+            return storeStage.finish(id, job, with: Outcome(result: .failure(.cancelled(job.request.url))), of: data)
         }
         if let cached = data.isConfirmed ? cachedImage(of: job, data) : nil {
-            return finish(id, job, with: outcome(cached, of: job, data), of: data)
+            return storeStage.finish(id, job, with: outcome(cached, of: job, data), of: data)
         }
         if data.origin == .memory, let error = data.refreshError {
             // The memory cache has evicted the image just now.
-            return finish(id, job, with: Outcome(result: .failure(error)), of: data)
+            return storeStage.finish(id, job, with: Outcome(result: .failure(error)), of: data)
         }
         var run = DecodeRun(id: id, product: .image, original: data)
         if data.isConfirmed { run.rendition = job.rendition }
@@ -74,7 +74,7 @@ struct DecodeStage: PipelineStage {
             switch result {
             case .success(let outcome):
                 if job.isForOriginal { data.original?.end(with: outcome.decoded) }
-                finish(id, job, with: outcome, of: data)
+                storeStage.finish(id, job, with: outcome, of: data)
             case .failure(let error): fail(id, job, data, error)
             case nil: break
             }
@@ -93,7 +93,7 @@ struct DecodeStage: PipelineStage {
         if job.isForOriginal {
             WebImageLog.debug("The image is not kept on disk: \(error)")
             data.original?.end(with: nil)
-            return finish(id, job, with: Outcome(result: .failure(error)), of: data)
+            return storeStage.finish(id, job, with: Outcome(result: .failure(error)), of: data)
         }
         if let incomplete = data.incompleteness(error) {
             return graph.update { $0.fetchAgain(id, after: data, incomplete) }
@@ -101,7 +101,7 @@ struct DecodeStage: PipelineStage {
         let attempt = ImageError.Attempt(error, of: job.request.url, from: data.failures.start, to: clock.now)
         keepConsequences(of: error, job.request, data)
         let ending = error.ending(attempt, after: data.failures.earlier)
-        finish(id, job, with: Outcome(result: .failure(ending)), of: data)
+        storeStage.finish(id, job, with: Outcome(result: .failure(ending)), of: data)
     }
 
     /// Remembers a failure, or keeps the bytes for other requests when it is that of this one.
@@ -193,9 +193,10 @@ struct DecodeStage: PipelineStage {
         with memory: DecodeMemory
     ) throws(ImageError) -> WebImage {
         let (start, date) = (ContinuousClock.now, clock.now)
-        let image = try maker.decode(data, for: job, (memory.reservation, memory.cost.pixelCount)) {
+        let image = try maker.decode(data, for: job, memory) {
             let isLate = clock.now.timeIntervalSince(date) >= Self.turn
-            return isLate && scheduler.isBusy && !scheduler.isSlow(data, for: job.request) || graph.job(id) == nil
+            let isQuick = !data.takesLong && !memory.cost.isSlow
+            return isLate && isQuick && scheduler.isBusy || graph.job(id) == nil
         }
         durations.decoding = .now - start
         if !job.isForOriginal { observers.notify(job.request.url, .decoded(durations.decoding)) }

@@ -5,7 +5,7 @@ struct DeliveryStage: PipelineStage {
     let context: StageContext
     /// Delivers what was loaded or an error, unless a fallback URL is loaded after the error.
     func deliver<Content>(_ result: LoadTask<Content>.Ending, to task: LoadTask<Content>) {
-        if case .failure(let error) = result, loadFallback(for: task, after: error) { return }
+        if case .failure(let error) = result, fallbackStage.start(for: task, after: error) { return }
         task.finish(result)
     }
 

@@ -12,7 +12,7 @@ struct DiskStage: PipelineStage {
         guard dataCache != nil, loader?.shouldCacheOnDisk(request.url) ?? true,
             request.readTiers.contains(.originals), diskWatch.begin(request)
         else {
-            loadBytes(of: id, with: loader)
+            fetchStage.load(id, with: loader)
             return
         }
         // It goes before the lookups of renditions for later loads, or the first transfer would wait for all of them. Another job
@@ -31,7 +31,7 @@ struct DiskStage: PipelineStage {
         guard graph.withLock({ $0.endLookUp(id) }) else { return }
         guard let entry else {
             observers.notify(request.url, .diskMiss(.now - start))
-            loadBytes(of: id, with: loader)
+            fetchStage.load(id, with: loader)
             return
         }
         var data = FetchedData(stored: entry, origin: .disk)
@@ -42,21 +42,21 @@ struct DiskStage: PipelineStage {
         if let hash = entry.thumbHash { show(hash, id) }
         switch loaders.use(of: entry, for: request, now: clock.now) {
         case .use:
-            decodeBytes(of: id, data)
+            decodeStage.decode(id, data)
         case .useAndRefresh:
             data.isStale = true
-            decodeBytes(of: id, data)
+            decodeStage.decode(id, data)
         case .confirm:
             graph.withLock { $0.validate(entry, in: id, isAnswer: false) }
-            loadBytes(of: id, with: loader)
+            fetchStage.load(id, with: loader)
         case .validate:
             graph.withLock { $0.validate(entry, in: id) }
             if request.cachePolicy.revalidatesCachedImage {
-                showStaleImage(of: id, entry, holding: data.reservation)
+                staleImageStage.start(id, entry, holding: data.reservation)
             }
-            loadBytes(of: id, with: loader)
+            fetchStage.load(id, with: loader)
         case .ignore:
-            loadBytes(of: id, with: loader)
+            fetchStage.load(id, with: loader)
         }
     }
 
@@ -109,12 +109,12 @@ struct DiskStage: PipelineStage {
         data.mark = mark
         data.readingDuration = .now - start
         data.reservation = budget.holdBody(entry.data.count)
-        decodeBytes(of: id, data)
+        decodeStage.decode(id, data)
     }
 
     /// Continues without an original that is no longer there.
     private func goOnWithout(_ confirmation: Confirmation, _ id: JobGraph.Fetch.ID) {
-        if let error = confirmation.refreshError { fail(id, with: error) } else { loadBytes(of: id) }
+        if let error = confirmation.refreshError { deliveryStage.fail(id, error) } else { fetchStage.load(id) }
     }
 
     /// Shows the blurred version of an image to the tasks that want partial images.

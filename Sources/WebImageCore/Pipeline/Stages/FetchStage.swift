@@ -7,22 +7,22 @@ struct FetchStage: PipelineStage {
     /// - Parameter found: The loader of the request, where it has been looked up already.
     func load(_ id: JobGraph.Fetch.ID, with found: (any DataLoading)? = nil) {
         guard let request = graph.request(of: id) else { return }
-        guard request.cachePolicy.asksLoader else { return fail(id, with: .notInCache(request.url)) }
+        guard request.cachePolicy.asksLoader else { return deliveryStage.fail(id, .notInCache(request.url)) }
         guard let loader = found ?? loaders.loader(for: request) else {
             let hasExpired = graph.withLock { $0.hasCachedImage(id) }
-            return fail(id, with: .noLoader(for: request.url, hasExpired: hasExpired))
+            return deliveryStage.fail(id, .noLoader(for: request.url, hasExpired: hasExpired))
         }
         if context.dependencies.shouldLoad?(request.url) == false {
-            fail(id, with: .loadRefused(request.url))
+            deliveryStage.fail(id, .loadRefused(request.url))
         } else if request.retry != .always, !request.cachePolicy.ignoresFailures,
             let error = context.dependencies.failures.error(for: request, now: clock.now),
             !mayDecode(id, despite: error)
         {
-            fail(id, with: error)
+            deliveryStage.fail(id, error)
         } else if case let status = context.dependencies.network.status, !loader.canReach(request.url, status),
             status.isOfflineByApp || !(loader is any NetworkLoading)
         {
-            recover(id, after: .offline(request.url, isByApp: status.isOfflineByApp))
+            retryStage.recover(id, from: .offline(request.url, isByApp: status.isOfflineByApp))
         } else {
             start(id, loader)
         }
@@ -43,7 +43,7 @@ struct FetchStage: PipelineStage {
         guard let (fetch, validators) = attempt else { return }
         observers.notify(fetch.request.url, .started)
         if case .renditions = fetch.validation, fetch.request.cachePolicy.revalidatesCachedImage {
-            showStaleImage(of: id, nil)
+            staleImageStage.start(id, nil)
         }
         if fetch.wantsStreaming, let files = loader as? LocalLoader {
             for job in fetch.jobs { partialImageStage.findThumbnail(of: job, with: files) }
@@ -90,13 +90,13 @@ struct FetchStage: PipelineStage {
             for reader in readers { reader.report(received: received, expected: expected) }
         case .data(let chunk):
             for job in graph.withLock({ $0.append(chunk, to: id, budget) }) {
-                decodeQueue.submit(priority: job.priority, age: job.id.number) { showPartialImage(of: job.id) }
+                decodeQueue.submit(priority: job.priority, age: job.id.number) { progressiveStage.decode(job.id) }
             }
         case .finished(.success(let loaded)):
             finish(id, with: loaded, from: loader)
         case .finished(.failure(let error)):
             let seemsOffline = isOffline(error, of: graph.request(of: id), by: loader)
-            recover(id, after: seemsOffline ? .offline(error.url) : error)
+            retryStage.recover(id, from: seemsOffline ? .offline(error.url) : error)
         }
     }
 
@@ -122,7 +122,7 @@ struct FetchStage: PipelineStage {
             graph.update { $0.readConfirmed(id, Confirmation(entry: entry, answer: loaded)) }
         case .renditions where loaded.isNotModified:
             storeStage.renewRenditions(of: id, with: loaded.metadata)
-            decodeBytes(of: id, FetchedData(loaded: loaded, origin: .revalidated))
+            decodeStage.decode(id, FetchedData(loaded: loaded, origin: .revalidated))
         default:
             let outdatesMemory = outdatesMemory(id, fetch)
             // What is not kept does not keep others from storing what they have.
@@ -133,7 +133,7 @@ struct FetchStage: PipelineStage {
             var data = FetchedData(loaded: loaded, origin: .loader, original: original)
             data.mark = version.mark
             data.reservation = budget.holdBody(loaded.data.count, isInFile: loaded.isInFile)
-            decodeBytes(of: id, data)
+            decodeStage.decode(id, data)
         }
     }
 

@@ -13,15 +13,15 @@ struct MemoryStage: PipelineStage {
         let imageTask = task as? ImageTask
         if let imageTask, serves(imageTask) { return }
         guard task.interceptedRequest != nil || !request.url.absoluteString.isEmpty else {
-            return deliver(.failure(.invalidURL(request.url, "The URL is empty")), to: task)
+            return deliveryStage.deliver(.failure(.invalidURL(request.url, "The URL is empty")), to: task)
         }
         if let error = context.requiredQueues.shortage(for: request.url) { return task.finish(.failure(error)) }
         if let imageTask, imageTask.interceptedRequest == nil {
             // The preview goes first, since it is smaller.
-            showPreview(for: imageTask)
-            if !request.largerVariants.isEmpty { return findVariant(for: imageTask) }
+            fallbackStage.startPreview(for: imageTask)
+            if !request.largerVariants.isEmpty { return variantStage.start(imageTask) }
         }
-        enterGraph(task)
+        intake.add(.enter(task))
     }
 
     /// Ends a task with the image in memory, or shows that until the load ends.

@@ -15,7 +15,7 @@ struct ProgressiveStage: PipelineStage {
             case nil, .rest:
                 return
             case .finish(let data):
-                decodeBytes(for: id, data)
+                decodeStage.continueDecoding(id, data)
                 return
             case .show(let decoder):
                 show(decoder, for: id, job)

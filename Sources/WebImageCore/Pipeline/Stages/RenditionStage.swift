@@ -99,7 +99,7 @@ struct RenditionStage: PipelineStage {
                 ioQueue.submit(priority: .veryLow) { self.renditions.cache?.remove(entry.key) }
                 return graph.update { $0.discardRendition(id) }
             }
-            for task in graph.withLock({ $0.finishJob(id) }) { deliver(response, to: task) }
+            for task in graph.withLock({ $0.finishJob(id) }) { deliveryStage.deliver(response, to: task) }
         }
     }
 }

@@ -17,13 +17,13 @@ struct RetryStage: PipelineStage {
         } else if case .renditions = fetch.validation, var data = staleRenditions(id, despite: error) {
             data.refreshError = told()
             WebImageLog.debug("A stale cached image is used: \(error)")
-            decodeBytes(of: id, data)
+            decodeStage.decode(id, data)
         } else if var data = staleImagesInMemory(id, despite: error) {
             data.refreshError = told()
             WebImageLog.debug("A stale image in memory is used: \(error)")
             // There are no bytes.
             deliveryStage.failReaders(of: id, told())
-            decodeBytes(of: id, data)
+            decodeStage.decode(id, data)
         } else if fetch.isWanted, let delay = delay(after: error, fetch) {
             observers.notify(fetch.request.url, .retrying(error, after: delay))
             WebImageLog.debug("The load is retried in \(delay): \(error)")
@@ -33,7 +33,7 @@ struct RetryStage: PipelineStage {
             }
         } else {
             context.dependencies.recordFailure(error, fetch.request)
-            fail(id, with: error)
+            deliveryStage.fail(id, error)
         }
     }
 

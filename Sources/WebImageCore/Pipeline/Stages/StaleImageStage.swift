@@ -30,7 +30,7 @@ struct StaleImageStage: PipelineStage {
             image
         } decode: { [self] job, data, memory throws(ImageError) in
             guard case .stale(.decoding) = job.preview else { throw .cancelled(job.request.url) }
-            let image = try maker.decode(data, for: job, (memory.reservation, memory.cost.pixelCount)) {
+            let image = try maker.decode(data, for: job, memory) {
                 graph.job(id) == nil
             }
             memory.reservation.shrink(to: memory.cost.final)
@@ -49,6 +49,6 @@ struct StaleImageStage: PipelineStage {
             for task in graph.job(id)?.tasks ?? [] where task.wantsPreview { task.report(partial: image) }
         }
         // The server may have answered in the meantime; this thread then decodes the answer.
-        if let answer = graph.withLock({ $0.endStaleImage(image, of: id) }) { decodeBytes(for: id, answer) }
+        if let answer = graph.withLock({ $0.endStaleImage(image, of: id) }) { decodeStage.continueDecoding(id, answer) }
     }
 }

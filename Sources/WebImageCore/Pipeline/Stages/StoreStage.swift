@@ -50,9 +50,9 @@ struct StoreStage: PipelineStage {
         @Sendable func complete(_ task: ImageTask) {
             switch outcome.result {
             // A confirmed rendition has no bytes here.
-            case .success(let response) where bytes.isEmpty: deliver(response, to: task)
+            case .success(let response) where bytes.isEmpty: deliveryStage.deliver(response, to: task)
             case let result:
-                deliver(task.request.includesData ? result.map { $0.with(bytes) } : result, to: task)
+                deliveryStage.deliver(task.request.includesData ? result.map { $0.with(bytes) } : result, to: task)
             }
         }
         let tasks = graph.withLock { $0.finishJob(id) }
@@ -83,11 +83,11 @@ extension StoreStage {
         response.metrics = data.loaded.metrics
         response.durations.reading = data.readingDuration
         response.refreshError = data.refreshError
-        guard task.request.cacheAccess.awaitsWrites else { return deliver(.success(response), to: task) }
+        guard task.request.cacheAccess.awaitsWrites else { return deliveryStage.deliver(.success(response), to: task) }
         let key = task.request.sourceKey
         ioQueue.submit { [response] in
             self.dataCache?.waitUntilWritten(key)
-            deliver(.success(response), to: task)
+            deliveryStage.deliver(.success(response), to: task)
         }
     }
 }

@@ -16,7 +16,7 @@ struct VariantStage: PipelineStage {
         let request = task.request
         guard dataCache != nil, request.readTiers.contains(.originals), request.variantChoice?.isFinal == false,
             diskWatch.begin(request)
-        else { return enterGraph(task) }
+        else { return intake.add(.enter(task)) }
         context.waitingForVariants.withLock { $0[ObjectIdentifier(task)] = task }
         ioQueue.submit(priority: task.priority) {
             self.goOn(with: task, self.find(for: request))
@@ -45,7 +45,7 @@ struct VariantStage: PipelineStage {
         else {
             return
         }
-        guard var request = found else { return enterGraph(task) }
+        guard var request = found else { return intake.add(.enter(task)) }
         request.variantChoice?.isFinal = true
         request.priority = task.priority
         request.previewURL = nil
