@@ -7,8 +7,9 @@ import Testing
 struct DocumentationTests {
     /// Lines that no program here can have, each with the reason.
     private static let exempt = [
-        #".package(path: "../GtkWebImage")"#: "is for the manifest of another package",
-        #"dependencies: [.package(path: "../GtkWebImage")],"#: "is for the manifest of another package",
+        #".package(name: "GtkWebImage", path: "../GtkWebImage")"#: "is for the manifest of another package",
+        #"dependencies: [.package(name: "GtkWebImage", path: "../GtkWebImage")],"#:
+            "is for the manifest of another package",
         #".package(url: "https://example.org/GtkWebImage", .upToNextMinor(from: "0.1.0"))"#:
             "is for the manifest of another package",
     ]
