@@ -131,7 +131,7 @@ public struct CacheAccess: Hashable, Sendable {
     }
 
     /// Reads all tiers and writes nothing to disk.
-    public static let memoryOnly = CacheAccess(writes: .memory)
+    public static let writingMemoryOnly = CacheAccess(writes: .memory)
     /// Reads and writes all tiers, and completes after the writes.
     public static let awaitingWrites = CacheAccess(awaitsWrites: true)
 }

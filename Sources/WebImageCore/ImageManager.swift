@@ -106,7 +106,7 @@ public final class ImageManager: Sendable {
         observations.withLock { $0.append(observation) }
     }
 
-    /// Removes an image from the failure cache, so that the next load tries it again. ``ImageRequest/Retry/always`` ignores
+    /// Removes an image from the failure cache, so that the next load tries it again. ``ImageRequest/RememberedFailure/ignored`` ignores
     /// the failure cache for one load.
     /// - Parameter request: A URL or an ``ImageRequest``.
     public func forgetFailure(of request: some ImageRequestConvertible) {
@@ -311,7 +311,7 @@ public final class ImageManager: Sendable {
             return MemoryHit(image: found.image, response: nil)
         }
         let observers = pipeline.dependencies.observers
-        observers.notify(request.url, .queued)
+        observers.notify(request.url, .requested)
         observers.notify(request.url, .memoryHit)
         observers.notify(request.url, .delivered(.memory), with: found.response)
         return MemoryHit(image: found.image, response: found.response)

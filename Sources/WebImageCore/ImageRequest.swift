@@ -11,12 +11,12 @@ public struct ImageRequest: Hashable, Sendable {
         case progressive
     }
 
-    /// What a load does about a URL that failed before.
-    public enum Retry: Hashable, Sendable {
-        /// It fails with the remembered error until the manager's `failureCacheDuration` is over. The default.
-        case afterCooldown
+    /// What the failure of an earlier load of the URL means, which the manager remembers for `failureCacheDuration`.
+    public enum RememberedFailure: Hashable, Sendable {
+        /// The load fails with the same error. The default.
+        case counts
         /// The loader is asked again.
-        case always
+        case ignored
     }
 
     /// The URL of the image: `http`, `https`, `file`, `data` or `resource`.
@@ -27,8 +27,8 @@ public struct ImageRequest: Hashable, Sendable {
     public var priority: ImagePriority
     /// Whether partial images are decoded while the bytes arrive. Default: only the complete image.
     public var loading: Loading
-    /// Whether a URL that failed before is loaded again. Default: after the failure cache has forgotten it.
-    public var retry: Retry
+    /// Whether a load fails at once because its URL has failed before. Default: it counts.
+    public var rememberedFailure: RememberedFailure
     /// How the caches and the server are used. Default: as RFC 9111 says.
     public var cachePolicy: CachePolicy
     /// The cache tiers that are read and written. Default: all.
@@ -161,7 +161,7 @@ public struct ImageRequest: Hashable, Sendable {
         url: URL,
         priority: ImagePriority = .normal,
         loading: Loading = .complete,
-        retry: Retry = .afterCooldown,
+        rememberedFailure: RememberedFailure = .counts,
         cachePolicy: CachePolicy = .standard,
         decodeSize: DecodeSize? = nil,
         transformer: ImageTransformer? = nil,
@@ -170,7 +170,7 @@ public struct ImageRequest: Hashable, Sendable {
         self.url = url
         self.priority = priority
         self.loading = loading
-        self.retry = retry
+        self.rememberedFailure = rememberedFailure
         self.cachePolicy = cachePolicy
         self.decodeSize = decodeSize
         self.transformer = transformer

@@ -105,7 +105,7 @@ struct Loading: ParsableCommand {
         let (start, cpu) = (ContinuousClock.now, OwnProcess.cpuSeconds)
         let transfer = Mutex<ContinuousClock.Instant?>(nil)
         let observation = manager.observe { step in
-            guard case .started = step.kind else { return }
+            guard case .fetchStarted = step.kind else { return }
             transfer.withLock { $0 = $0 ?? step.time }
         }
         for (index, url) in urls.enumerated() {

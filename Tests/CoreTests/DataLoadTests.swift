@@ -148,7 +148,7 @@ struct DataLoadTests {
     func storing() async throws {
         let serializer = CacheSerializer { _, data, _ in data }
         for (access, serializer, isStored) in [
-            (CacheAccess(), nil, true), (.memoryOnly, nil, false), (CacheAccess(), serializer, false),
+            (CacheAccess(), nil, true), (.writingMemoryOnly, nil, false), (CacheAccess(), serializer, false),
         ] as [(CacheAccess, CacheSerializer?, Bool)] {
             let fixture = ManagerFixture(serializer: serializer)
             answer(fixture)

@@ -37,13 +37,13 @@ struct LoadTraceTests {
         #expect(steps.wait { $0.count { name($0) == "delivered" } == 2 })
         for (task, size) in zip(tasks, sizes) {
             let own = steps.all.filter { $0.loadID == ObjectIdentifier(task) }
-            #expect(own.first.map(name) == "queued" && own.last.map(name) == "delivered", "\(own.map(name))")
+            #expect(own.first.map(name) == "requested" && own.last.map(name) == "delivered", "\(own.map(name))")
             #expect(own.last?.response?.image.pixelSize == size)
             #expect(own.dropLast().allSatisfy { $0.response == nil })
         }
         // The transfer and the decodes belong to whoever waits for them.
         let shared = steps.all.filter { $0.loadID == nil }.map(name)
-        #expect(shared.count { $0 == "started" } == 1 && shared.count { $0 == "decoded" } == 2, "\(shared)")
+        #expect(shared.count { $0 == "fetchStarted" } == 1 && shared.count { $0 == "decoded" } == 2, "\(shared)")
         withExtendedLifetime(observation) {}
     }
 

@@ -28,7 +28,7 @@ struct LoadingTests {
         #expect(error?.reason.contains(word) == true, "\(String(describing: error))")
         // The next load fetches again.
         fixture.loader.answer(url, with: picture)
-        _ = try await fixture.manager.response(for: ImageRequest(url: url, retry: .always))
+        _ = try await fixture.manager.response(for: ImageRequest(url: url, rememberedFailure: .ignored))
         #expect(fixture.loader.started.count == 2)
     }
 
@@ -62,7 +62,7 @@ struct LoadingTests {
     }
 
     @Test(
-        "With .memoryOnly, and with no-store from the server, nothing is written to disk",
+        "With .writingMemoryOnly, and with no-store from the server, nothing is written to disk",
         arguments: [true, false]
     )
     func notStored(byOption: Bool) {
@@ -71,7 +71,7 @@ struct LoadingTests {
         var metadata = ResponseMetadata()
         metadata.cacheControl = control
         fixture.loader.answer(fixture.url("a"), with: .success(LoaderResult(data: picture, metadata: metadata)))
-        fixture.load("a", cacheAccess: byOption ? .memoryOnly : CacheAccess())
+        fixture.load("a", cacheAccess: byOption ? .writingMemoryOnly : CacheAccess())
         #expect(fixture.outcomes.wait { $0.count == 1 })
         fixture.manager.cache.removeAllFromMemory()
         fixture.load("a", cachePolicy: .cachedOnly)

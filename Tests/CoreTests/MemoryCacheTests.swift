@@ -135,7 +135,7 @@ struct MemoryCacheTests {
 
     @Test(
         "Under memory pressure the least recently used images are evicted, as many as the level asks for",
-        arguments: [(MemoryPressure.low, 5), (.medium, 2), (.critical, 0)]
+        arguments: [(MemoryPressure.moderate, 5), (.high, 2), (.critical, 0)]
     )
     func pressure(pressure: MemoryPressure, left: Int) {
         let cache = MemoryCache(costLimit: 3000)

@@ -118,9 +118,9 @@ struct PrefetcherTests {
         }
         prefetcher.prefetch(Array(urls.prefix(3)))
         prefetcher.prefetch(Array(urls.suffix(3)) + [fixture.url("missing")])
-        prefetcher.isPaused = true
+        prefetcher.isSuspended = true
         prefetcher.prefetch([urls[0], urls[1]]).cancel()
-        prefetcher.isPaused = false
+        prefetcher.isSuspended = false
         #expect(seen.wait { $0.count == 9 })
         #expect(Set(seen.all) == Set(1...9))
         let expected = PrefetchResult(requestedCount: 9, loadedCount: 6, failedCount: 1, cancelledCount: 2)
@@ -129,7 +129,7 @@ struct PrefetcherTests {
 
     @Test(
         "What is prefetched to the disk alone is not transformed",
-        arguments: [PrefetchDestination.disk, .memoryAndDisk]
+        arguments: [PrefetchDestination.disk, .automatic]
     )
     func transformers(destination: PrefetchDestination) async throws {
         // Given a transformer that needs more than the few pixels that are decoded for that
@@ -353,7 +353,7 @@ struct PrefetcherTests {
         let results = EventLog<PrefetchResult>()
         var prefetcher: ImagePrefetcher? = ImagePrefetcher(manager: fixture.manager)
         weak let known = prefetcher
-        prefetcher?.isPaused = true
+        prefetcher?.isSuspended = true
         prefetcher?.prefetch(urls(fixture, 5)) { results.add($0) }
         prefetcher = nil
         #expect(results.wait { $0.count == 1 })
@@ -364,11 +364,11 @@ struct PrefetcherTests {
     func paused() {
         let fixture = ManagerFixture(dispatcher: MainQueueDispatcher())
         let prefetcher = ImagePrefetcher(manager: fixture.manager)
-        prefetcher.isPaused = true
+        prefetcher.isSuspended = true
         let task = prefetcher.prefetch(urls(fixture, 5))
         fixture.settle()
         #expect(fixture.loader.requests.isEmpty && !task.isFinished)
-        prefetcher.isPaused = false
+        prefetcher.isSuspended = false
         #expect(EventLog<Int>.poll { task.isFinished })
     }
 }

@@ -48,10 +48,10 @@ struct ReleaseTests {
     @Test("A handler that is replaced may use the prefetcher")
     func prefetcher() {
         let prefetcher = ImagePrefetcher(manager: ManagerFixture().manager)
-        let farewell = { [log] in Farewell { [weak prefetcher] in log.add("paused \(prefetcher?.isPaused == true)") } }
+        let farewell = { [log] in Farewell { [weak prefetcher] in log.add("\(prefetcher?.isSuspended == true)") } }
         prefetcher.onFinish = { [farewell = farewell()] _, _ in withExtendedLifetime(farewell) {} }
         prefetcher.onFinish = nil
-        #expect(log.all == ["paused false"])
+        #expect(log.all == ["false"])
     }
 
     @Test("The progress handler of a load of bytes may use its task", arguments: [false, true])
@@ -84,7 +84,7 @@ struct ReleaseTests {
     @Test("The handlers of a batch may cancel it")
     func batch() {
         let prefetcher = ImagePrefetcher(manager: ManagerFixture(holdsResponses: true).manager)
-        prefetcher.isPaused = true
+        prefetcher.isSuspended = true
         func start() {
             let farewell = Farewell { [weak prefetcher, log] in
                 prefetcher?.cancelAll()

@@ -97,7 +97,7 @@ struct ReplacedImageTests {
         let fixture = ManagerFixture { $0.coders = .builtIn(adding: [HeldCoder(gate: gate, log: held)], encoders: []) }
         let (manager, url) = (fixture.manager, fixture.url("a"))
         fixture.loader.answer(url, with: old)
-        let observation = manager.observe { if case .loaded = $0.kind { loaded.add(1) } }
+        let observation = manager.observe { if case .fetched = $0.kind { loaded.add(1) } }
         // Given bytes that are being decoded before they go to the disk
         gate.close()
         let running = Task { try await manager.image(for: url) }

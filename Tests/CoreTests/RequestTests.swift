@@ -260,12 +260,12 @@ struct RequestTests {
         _ = try await fixture.manager.response(for: request)
         #expect(
             steps.all == [
-                "a queued", "a memoryMiss", "a diskMiss", "a started", "a loaded", "a decoded", "a stored",
-                "a transformed", "a ready", "a delivered",
+                "a requested", "a memoryMiss", "a diskMiss", "a fetchStarted", "a fetched", "a decoded", "a stored",
+                "a transformed", "a awaitingDelivery", "a delivered",
             ]
         )
         _ = try await fixture.manager.response(for: request)
-        #expect(steps.all.suffix(3) == ["a queued", "a memoryHit", "a delivered"])
+        #expect(steps.all.suffix(3) == ["a requested", "a memoryHit", "a delivered"])
         _ = try? await fixture.manager.image(for: fixture.url("none"))
         #expect(steps.all.last == "none failed")
         #expect(observation != nil)

@@ -156,7 +156,7 @@ struct RetryTests {
         _ = try? await fixture.manager.image(for: url)
         #expect(fixture.loader.requests.count == 2)
         // When a request retries failed URLs, or the failure was forgotten
-        _ = try? await fixture.manager.response(for: ImageRequest(url: url, retry: .always))
+        _ = try? await fixture.manager.response(for: ImageRequest(url: url, rememberedFailure: .ignored))
         fixture.manager.forgetFailure(of: url)
         _ = try? await fixture.manager.image(for: url)
         #expect(fixture.loader.requests.count == 4)
@@ -170,7 +170,7 @@ struct RetryTests {
         #expect(fixture.loader.requests.count == 6)
         // A success removes the failure.
         fixture.loader.answer(url, with: Self.picture)
-        _ = try? await fixture.manager.response(for: ImageRequest(url: url, retry: .always))
+        _ = try? await fixture.manager.response(for: ImageRequest(url: url, rememberedFailure: .ignored))
         fixture.manager.cache.removeAllFromMemory()
         await #expect(throws: Never.self) { try await fixture.manager.image(for: url) }
     }
@@ -432,7 +432,7 @@ struct RetryTests {
         #expect(disk.entry(for: fixture.url("a").absoluteString)?.data == Self.picture)
         #expect(fixture.isIdle)
         // Without a disk cache it is cancelled.
-        let other = fixture.load("b", cacheAccess: .memoryOnly)
+        let other = fixture.load("b", cacheAccess: .writingMemoryOnly)
         #expect(EventLog<Int>.poll { fixture.loader.runningCount == 1 })
         other.cancel()
         fixture.settle()

@@ -65,7 +65,7 @@ struct SerializerTests {
         fixture.loader.answer(url, with: TestImage.solid(0x999999, size: Self.size))
         let (manager, arrivals, others) = (fixture.manager, EventLog<Int>(), EventLog<WebImage>())
         let reading = fixture.manager.observe { event in
-            guard case .loaded = event.kind else { return }
+            guard case .fetched = event.kind else { return }
             arrivals.add(1)
             // The other size may be too late for the version before, and be fetched.
             guard arrivals.all.count == 1 else { return }

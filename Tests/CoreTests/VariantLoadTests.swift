@@ -72,9 +72,9 @@ struct VariantLoadTests {
             }
             #expect(await fixture.polled { fixture.isQuiet })
         }
-        await prefetch(small, to: .memoryAndDisk)
+        await prefetch(small, to: .automatic)
         await prefetch(medium, to: .disk)
-        await prefetch(all, to: .memoryAndDisk)
+        await prefetch(all, to: .automatic)
         #expect(fixture.loader.started.map(\.lastPathComponent) == ["100", "200", "400"])
     }
 

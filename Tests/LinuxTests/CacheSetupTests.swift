@@ -133,7 +133,7 @@ struct CacheSetupTests {
         let gone = { [weak manager = managers[0]] in manager }
         managers = []
         #expect(gone() == nil)
-        memory.notify(.low)
+        memory.notify(.moderate)
     }
 
     @Test("A hidden application gives back half of what its memory caches may keep")

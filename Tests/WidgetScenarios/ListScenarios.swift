@@ -164,7 +164,7 @@ extension Scenario {
             // Given a list of which the images ahead wait to be prefetched
             let stage = try ListStage(count: 1000)
             let images = ImagePrefetcher(manager: stage.stage.manager)
-            images.isPaused = true
+            images.isSuspended = true
             var prefetcher: ListPrefetcher? = ListPrefetcher(view: stage.list, prefetcher: images) {
                 ImageRequest(url: stage.urls[$0], decodeSize: .cover(PixelSize(width: 120, height: 90)))
             }
@@ -175,7 +175,7 @@ extension Scenario {
             expect(!ahead.isEmpty && ahead.isDisjoint(with: before))
             // When it is released, and there is room for loads
             prefetcher = nil
-            images.isPaused = false
+            images.isSuspended = false
             _ = images.prefetch([ImageRequest(url: stage.urls[900])])
             expect(
                 MainLoopPump.run(until: { stage.stage.server.requests.contains { $0.path == stage.urls[900].path } })

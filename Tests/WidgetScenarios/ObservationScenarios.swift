@@ -159,7 +159,7 @@ extension Scenario {
             expectEqual(stage.results.count, 2)
             expectEqual(
                 Array(steps.all.dropFirst(count)),
-                ["queued", "memoryHit", "delivered(WebImageCore.LoadSource.memory)"]
+                ["requested", "memoryHit", "delivered(WebImageCore.LoadSource.memory)"]
             )
             // When the processor wants the server to be asked
             isOn.withLock { $0 = true }

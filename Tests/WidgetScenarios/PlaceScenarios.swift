@@ -53,7 +53,7 @@ extension Scenario {
             picture.clearImage()
             stage.manager.load(ImageRequest(url: stage.url(0xFF0000, "8x6")), completion: stage.completion)
             stage.waitForResults(2)
-            request.retry = .always
+            request.rememberedFailure = .ignored
             picture.setImage(with: request, manager: stage.manager, completion: stage.completion)
             stage.waitForResults(3)
             expectEqual(picture.currentImage?.color, 0xFF0000)

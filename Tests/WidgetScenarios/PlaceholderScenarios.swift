@@ -47,7 +47,7 @@ extension Scenario {
             let stage = try Stage()
             let picture = stage.addImage()
             stage.present()
-            picture.errorPlaceholder = .icon("image-missing-symbolic", pixelSize: 32)
+            picture.errorPlaceholder = .icon("image-missing-symbolic", size: 32)
             picture.setImage(
                 with: stage.server.url("/missing"),
                 placeholder: .image(solid(0x00FF00, width: 50, height: 40)),
@@ -199,7 +199,7 @@ extension Scenario {
             stage.present()
             picture.setImage(
                 with: stage.server.url("/missing"),
-                placeholder: .icon("image-missing-symbolic", pixelSize: 48),
+                placeholder: .icon("image-missing-symbolic", size: 48),
                 manager: stage.manager,
                 completion: stage.completion
             )

@@ -313,7 +313,7 @@ extension Scenario {
             constrain(picture, width: 100, height: 80, in: stage)
             stage.present()
             var request = ImageRequest(url: stage.url(0x336699, "800x600"))
-            request.cacheAccess = .memoryOnly
+            request.cacheAccess = .writingMemoryOnly
             picture.setImage(with: request, manager: stage.manager, completion: stage.completion)
             stage.waitForResults(1)
             constrain(picture, width: 300, height: 240, in: stage)
@@ -382,7 +382,7 @@ extension Scenario {
             constrain(picture, width: 100, height: 80, in: stage)
             stage.present()
             var request = ImageRequest(url: stage.url(0x336699, "800x600"))
-            request.cacheAccess = .memoryOnly
+            request.cacheAccess = .writingMemoryOnly
             picture.setImage(
                 with: request,
                 manager: stage.manager,

@@ -203,13 +203,13 @@ private final class Soak {
         request.loading = pick([.complete, .progressive])
         request.priority = pick([.low, .normal, .high])
         request.cachePolicy = pick([.standard, .standard, .refresh, .reload, .cachedOnly, .cachedElseLoad])
-        if chance(5) { request.cacheAccess = pick([.memoryOnly, .awaitingWrites]) }
+        if chance(5) { request.cacheAccess = pick([.writingMemoryOnly, .awaitingWrites]) }
         if chance(4) { request.decodeSize = .contain(PixelSize(width: 20, height: 20)) }
         if chance(4) { request.transformer = .grayscale + .rounded(3) }
         if chance(8) { request.fallbackURLs = [server.url("/8"), server.url("/1")] }
         if chance(8) { request.previewURL = server.url("/9") }
         if chance(8) { request.includesData = true }
-        if chance(5) { request.retry = .always }
+        if chance(5) { request.rememberedFailure = .ignored }
         return request
     }
 

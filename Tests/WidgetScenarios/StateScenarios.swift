@@ -13,7 +13,9 @@ extension Scenario {
             gtk_widget_set_size_request(button.widget, 80, 60)
             stage.append(button.widget)
             stage.present()
-            let colors: [(ImageState, UInt32)] = [(.normal, 0x0000FF), (.prelight, 0x00FF00), (.checked, 0xFF0000)]
+            let colors: [(ButtonImageState, UInt32)] = [
+                (.normal, 0x0000FF), (.prelight, 0x00FF00), (.checked, 0xFF0000),
+            ]
             for (state, color) in colors {
                 button.setImage(
                     with: stage.url(color),
@@ -60,7 +62,7 @@ extension Scenario {
             gtk_widget_set_size_request(button.widget, 80, 60)
             stage.append(button.widget)
             stage.present()
-            for (index, state) in ImageState.allCases.enumerated() {
+            for (index, state) in ButtonImageState.allCases.enumerated() {
                 button.setImage(
                     with: stage.url(UInt32(index + 1) * 0x111111),
                     for: state,
@@ -70,7 +72,7 @@ extension Scenario {
             }
             button.imageBinding(for: .active).cancelCurrentImageLoad()
             gate.open()
-            stage.waitForResults(ImageState.allCases.count)
+            stage.waitForResults(ButtonImageState.allCases.count)
             expectEqual(stage.results.count { $0.errorCode == .cancelled }, 1)
             expect(button.imageBinding(for: .active).currentImage == nil)
             expectEqual(button.imageBinding(for: .insensitive).currentImage?.color, 0x555555)

@@ -13,7 +13,7 @@ guard gtk_init_check() != 0 else { fatalError("There is no display.") }
 let picture = Picture()
 picture.imageIndicator = .progress
 picture.imageTransition = .crossfade()
-picture.errorPlaceholder = .icon("image-missing-symbolic", pixelSize: 64)
+picture.errorPlaceholder = .icon("image-missing-symbolic", size: 64)
 picture.retriesImageOnClick = true
 
 let window = UnsafeMutableRawPointer(gtk_window_new()!).assumingMemoryBound(to: GtkWindow.self)

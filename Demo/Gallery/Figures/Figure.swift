@@ -31,7 +31,7 @@ struct Figure {
         return transitions + indicators + fits + transformers(overlay: mushroom) + [
             Figure(
                 name: "placeholder-icon",
-                subject: .placeholder(.icon("image-x-generic-symbolic", pixelSize: 48)),
+                subject: .placeholder(.icon("image-x-generic-symbolic", size: 48)),
                 followsStyle: true
             ),
             Figure(name: "placeholder-color", subject: .placeholder(.color(ImageColor(0xB3988A)))),

@@ -24,7 +24,7 @@ extension Page {
         button.setImageDescription(tr("Open the image"))
         late.setImageDescription(tr("A lake that takes long to load"))
         missing.setImageDescription(tr("An image that does not exist"))
-        missing.errorPlaceholder = .icon("image-missing-symbolic", pixelSize: 48)
+        missing.errorPlaceholder = .icon("image-missing-symbolic", size: 48)
         described.setImage(with: context.fresh("lighthouse.jpg"))
         late.setImage(with: context.fresh("moonlit-lake.jpg", .late), placeholder: .icon("image-x-generic-symbolic"))
         missing.setImage(with: context.fresh("x.jpg", .missing))

@@ -12,7 +12,7 @@ extension Page {
         code: """
             let statistics = cache.memoryStatistics
             let usage = await cache.diskUsage()
-            ImageManager.shared.trimMemory(for: .low)
+            ImageManager.shared.trimMemory(for: .moderate)
             await cache.removeExpired()
             cache.removeAllFromMemory()
             await cache.removeAllFromDisk()
@@ -36,7 +36,7 @@ extension Page {
         let trim = {
             Task {
                 let (count, usage) = (cache.memoryStatistics.count, await cache.diskUsage())
-                ImageManager.shared.trimMemory(for: .low)
+                ImageManager.shared.trimMemory(for: .moderate)
                 await cache.removeExpired()
                 let evicted = count - cache.memoryStatistics.count
                 let removed = usage.count - (await cache.diskUsage()).count

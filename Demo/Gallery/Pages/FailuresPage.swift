@@ -11,7 +11,7 @@ extension Page {
             "Each failure has a reason and a remedy. The button below an image loads it again, and so does a click on the image."
         ),
         code: """
-            picture.errorPlaceholder = .icon("image-missing-symbolic", pixelSize: 48)
+            picture.errorPlaceholder = .icon("image-missing-symbolic", size: 48)
             picture.retriesImageOnClick = true
             picture.setImage(with: url)
             if case .failed(let error) = picture.imageProgress.state { show("\\(error.reason). \\(error.remedy)") }
@@ -33,7 +33,9 @@ extension Page {
             let picture = sizedPicture(width: 200, height: 150)
             let text = label("", "caption", "dim-label")
             gtk_label_set_max_width_chars(OpaquePointer(text), 26)
-            let again = button(tr("Try again")) { picture.setImage(with: ImageRequest(url: url, retry: .always)) }
+            let again = button(tr("Try again")) {
+                picture.setImage(with: ImageRequest(url: url, rememberedFailure: .ignored))
+            }
             setName(again, "\(tr("Try again")): \(title)")
             gtk_widget_set_halign(again, GTK_ALIGN_START)
             load(url, into: picture)
@@ -57,7 +59,7 @@ extension Page {
 
     @MainActor
     private static func load(_ url: URL, into picture: Picture) {
-        picture.errorPlaceholder = .icon("image-missing-symbolic", pixelSize: 48)
+        picture.errorPlaceholder = .icon("image-missing-symbolic", size: 48)
         picture.retriesImageOnClick = true
         picture.setImage(with: url)
     }

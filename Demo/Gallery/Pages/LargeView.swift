@@ -86,7 +86,7 @@ final class LargeView {
     private func makeStage() -> Widget {
         gtk_widget_set_hexpand(picture.widget, 1)
         gtk_widget_set_vexpand(picture.widget, 1)
-        picture.errorPlaceholder = .icon("image-missing-symbolic", pixelSize: 64)
+        picture.errorPlaceholder = .icon("image-missing-symbolic", size: 64)
         let stage = gtk_overlay_new()!
         gtk_overlay_set_child(OpaquePointer(stage), picture.widget)
         for (button, side) in [(previous, GTK_ALIGN_START), (next, GTK_ALIGN_END)] {

@@ -27,7 +27,7 @@ extension Page {
         gtk_widget_set_vexpand(picture.widget, 1)
         gtk_widget_add_css_class(picture.widget, "frame")
         picture.imageIndicator = .progress
-        picture.errorPlaceholder = .icon("image-missing-symbolic", pixelSize: 64)
+        picture.errorPlaceholder = .icon("image-missing-symbolic", size: 64)
         let open = { (address: String) in load(address, into: picture) { setText(text, $0) } }
         connect(OpaquePointer(entry), "activate") {
             open(String(cString: gtk_editable_get_text(OpaquePointer(entry))))

@@ -98,14 +98,14 @@ final class LoadCounts: Sendable {
     func add(_ step: LoadTraceEvent.Kind) {
         numbers.withLock { numbers in
             switch step {
-            case .queued: numbers.loads += 1
+            case .requested: numbers.loads += 1
             case .delivered(.memory): numbers.memory += 1
             case .delivered(.disk): numbers.disk += 1
             case .delivered(.loader), .delivered(.revalidated): numbers.network += 1
             case .failed: numbers.failed += 1
             case .cancelled: numbers.cancelled += 1
-            case .started: numbers.transfers += 1
-            case .loaded(let metrics): numbers.byteCount += Int(metrics?.receivedByteCount ?? 0)
+            case .fetchStarted: numbers.transfers += 1
+            case .fetched(let metrics): numbers.byteCount += Int(metrics?.receivedByteCount ?? 0)
             default: break
             }
         }

@@ -11,7 +11,7 @@ extension Page {
             "An icon, a colour, a blurred image from a hash of a few bytes, or a small file takes the place of an image that is still loading."
         ),
         code: """
-            picture.setImage(with: url, placeholder: .icon("image-x-generic-symbolic", pixelSize: 48))
+            picture.setImage(with: url, placeholder: .icon("image-x-generic-symbolic", size: 48))
             picture.setImage(with: url, placeholder: .color(ImageColor(0xB3988A)))
             picture.setImage(with: url, placeholder: .blurHash("LnKmhDnislt7CSNHWCt60in%bbWW"))
             picture.setImage(with: url, placeholder: .url(small))
@@ -44,7 +44,7 @@ extension Page {
     private static func show(_ url: URL, in picture: Picture, number: Int, small: URL, before: URL) {
         switch number {
         case 0:
-            picture.setImage(with: url, placeholder: .icon("image-x-generic-symbolic", pixelSize: 48))
+            picture.setImage(with: url, placeholder: .icon("image-x-generic-symbolic", size: 48))
         case 1:
             picture.setImage(with: url, placeholder: .color(ImageColor(0xB3988A)))
         case 2:

@@ -52,7 +52,7 @@ extension Page {
             }
         }
         let buttons = [
-            button(tr("To memory and disk")) { start(.memoryAndDisk) }, button(tr("To disk")) { start(.disk) },
+            button(tr("To memory and disk")) { start(.automatic) }, button(tr("To disk")) { start(.disk) },
             button(tr("Cancel")) { task?.cancel() }, button(tr("Show some of them"), show),
         ]
         return PageContent(

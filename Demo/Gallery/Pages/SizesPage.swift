@@ -69,7 +69,7 @@ private final class RequestLog {
         self.server = server
         setText(widget, server.name)
         observation = manager.observe { [weak self] event in
-            guard case .loaded = event.kind else { return }
+            guard case .fetched = event.kind else { return }
             let text = event.url.absoluteString
             let server = text.firstRange(of: "/http%3A").map { String(text[..<$0.lowerBound]) } ?? text
             Task { @MainActor in self?.add(server) }

@@ -43,7 +43,7 @@ final class WallHealer {
         let failed = shown.filter { $0.currentImageTask?.isFinished ?? false }
         for picture in failed {
             guard var request = picture.currentImageRequest else { continue }
-            request.retry = .always
+            request.rememberedFailure = .ignored
             picture.setImage(with: request, options: BindingOptions(whileLoading: .currentImage), manager: manager)
         }
         return !shown.isEmpty

@@ -11,21 +11,21 @@ public protocol ButtonBindable: WidgetBindable {}
 
 extension ButtonBindable {
     /// The place of the image in a state of the button.
-    public func imageBinding(for state: ImageState) -> ImageBinding {
+    public func imageBinding(for state: ButtonImageState) -> ImageBinding {
         imageBinding(state == .normal ? .image : OperationKey(rawValue: "image.\(state.rawValue)"), in: state)
     }
 
     /// The place of the image behind the child of the button in a state. The image covers the button within its border
     /// and does not affect its size. A GtkCheckButton has no surface and thus no background image.
-    public func backgroundImageBinding(for state: ImageState) -> ImageBinding {
+    public func backgroundImageBinding(for state: ButtonImageState) -> ImageBinding {
         let key = OperationKey(rawValue: "background.\(state.rawValue)")
         return ImageBinding(nativeWidgetPointer, key, in: .widget(.background(state)))
     }
 
     /// The state whose image the button shows now: its present state, or the normal one where that has no image.
-    public var displayedImageState: ImageState {
+    public var displayedImageState: ButtonImageState {
         guard let widget = WidgetReference(nativeWidgetPointer).pointer else { return .normal }
-        let states = ImageState.states(of: gtk_widget_get_state_flags(widget).rawValue)
+        let states = ButtonImageState.states(of: gtk_widget_get_state_flags(widget).rawValue)
         return states.first { imageBinding(for: $0).existingSlot?.target.content?.isEmpty == false } ?? .normal
     }
 

@@ -57,7 +57,7 @@ extension ButtonBindable {
     @discardableResult
     public func setImage(
         with source: (some ImageRequestConvertible)?,
-        for state: ImageState,
+        for state: ButtonImageState,
         placeholder: Placeholder? = nil,
         options: BindingOptions = BindingOptions(),
         manager: ImageManager = .shared,
@@ -74,7 +74,7 @@ extension ButtonBindable {
     @discardableResult
     public func setBackgroundImage(
         with source: (some ImageRequestConvertible)?,
-        for state: ImageState = .normal,
+        for state: ButtonImageState = .normal,
         placeholder: Placeholder? = nil,
         options: BindingOptions = BindingOptions(),
         manager: ImageManager = .shared,

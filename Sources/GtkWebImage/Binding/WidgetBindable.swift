@@ -20,7 +20,7 @@ extension WidgetBindable {
     /// The place for an image that suits the kind of the widget.
     public var imageBinding: ImageBinding { imageBinding(.image) }
 
-    func imageBinding(_ key: OperationKey, in state: ImageState = .normal) -> ImageBinding {
+    func imageBinding(_ key: OperationKey, in state: ButtonImageState = .normal) -> ImageBinding {
         ImageBinding(nativeWidgetPointer, key, in: .widget(.image(state)))
     }
 

@@ -84,19 +84,19 @@ package struct LoadLine: Sendable, Identifiable {
         revision += 1
         let time = event.time
         switch event.kind {
-        case .queued, .stored:
+        case .requested, .stored:
             break
         case .memoryHit, .memoryMiss:
             // A load looks again when the image may have come in the meantime.
             if duration(of: .memory) == .zero { add(.memory, from: start, to: time) }
         case .renditionHit(let duration), .diskHit(let duration), .diskMiss(let duration):
             add(.disk, lasting: duration, to: time)
-        case .started:
+        case .fetchStarted:
             (requestTime, firstByteTime) = (time, nil)
         case .firstBytes:
             firstByteTime = time
             if let requestTime { add(.waiting, from: requestTime, to: time) }
-        case .loaded(let metrics):
+        case .fetched(let metrics):
             self.metrics = metrics
             endTransfer(at: time)
         case .retrying(let error, let delay):
@@ -108,7 +108,7 @@ package struct LoadLine: Sendable, Identifiable {
             add(.decode, lasting: duration, to: time)
         case .transformed(let duration):
             add(.transform, lasting: duration, to: time)
-        case .ready:
+        case .awaitingDelivery:
             readyTime = time
         case .delivered(let source):
             if let response = event.response { add(response) }

@@ -30,7 +30,7 @@ struct LoadLog: Sendable {
 
     /// Adds a step of a load. Steps of loads that began before the first one that was seen are ignored.
     mutating func add(_ event: LoadTraceEvent) {
-        if case .queued = event.kind { return begin(event) }
+        if case .requested = event.kind { return begin(event) }
         guard let load = event.loadID else { return addShared(event) }
         guard let id = openLines[load] else { return }
         change(id, event)

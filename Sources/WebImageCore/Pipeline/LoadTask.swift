@@ -371,7 +371,7 @@ extension LoadTask {
 
     /// Finishes the task in a later turn of its dispatcher.
     func finish(_ result: Ending) {
-        pipeline.observers.notify(request.url, .ready, of: self)
+        pipeline.observers.notify(request.url, .awaitingDelivery, of: self)
         dispatcher.dispatch { self.complete(result) }
     }
 

@@ -4,8 +4,8 @@ public import FoundationEssentials
 public struct LoadTraceEvent: Sendable {
     /// The steps of a load. A load that joins another one reports the steps of both up to there, and the end of each.
     public enum Kind: Sendable {
-        /// The load was started.
-        case queued
+        /// The app or a widget has asked for the image.
+        case requested
         /// The memory cache has the image, or does not.
         case memoryHit, memoryMiss
         /// The disk cache has the image as it was shown, and has read it in this time.
@@ -15,11 +15,11 @@ public struct LoadTraceEvent: Sendable {
         /// The disk cache has neither, which it found out in this time.
         case diskMiss(Duration)
         /// A loader was asked for the bytes.
-        case started
+        case fetchStarted
         /// The first bytes arrived; `expected` is the number of all, when it is known.
         case firstBytes(expected: Int64?)
         /// All bytes arrived.
-        case loaded(TransferMetrics?)
+        case fetched(TransferMetrics?)
         /// The loader failed and is asked again after a delay.
         case retrying(ImageError, after: Duration)
         /// A partial image was made.
@@ -32,7 +32,7 @@ public struct LoadTraceEvent: Sendable {
         case stored
         /// The image, or the error, is on its way to the callbacks, which wait for their dispatcher. Not of an image that is
         /// delivered within the call that starts the load.
-        case ready
+        case awaitingDelivery
         /// The load ended with an image from this source.
         case delivered(LoadSource)
         /// The load ended with an error.
@@ -51,7 +51,7 @@ public struct LoadTraceEvent: Sendable {
     /// as long as the load, and may name another load later.
     ///
     /// `nil` for what loads of the same URL share, such as a transfer and a decode, and for an image that a widget takes from memory
-    /// without a load, which is queued, hit and delivered within one call.
+    /// without a load, which is requested, hit and delivered within one call.
     public let loadID: ObjectIdentifier?
     /// What was delivered, with the pixels, which an observer had better not keep. `nil` for all other steps, and for a load of bytes
     /// without an image.

@@ -11,7 +11,7 @@ public final class ImagePrefetcher: Sendable {
         /// The unfinished batches, in the order in which they were requested.
         var batches: [PrefetchTask] = []
         var runningCount = 0
-        var isPaused = false
+        var isSuspended = false
         var maximumConcurrentCount: Int
         var isConstrained = false
         var priority: ImagePriority?
@@ -49,10 +49,10 @@ public final class ImagePrefetcher: Sendable {
     }
 
     /// Whether no further loads start. Loads in flight continue. Default: false.
-    public var isPaused: Bool {
-        get { state.withLock { $0.isPaused } }
+    public var isSuspended: Bool {
+        get { state.withLock { $0.isSuspended } }
         set {
-            state.withLock { $0.isPaused = newValue }
+            state.withLock { $0.isSuspended = newValue }
             startMore()
         }
     }
@@ -104,7 +104,7 @@ public final class ImagePrefetcher: Sendable {
     @discardableResult
     public func prefetch<Request: ImageRequestConvertible>(
         _ requests: some Sequence<Request>,
-        to destination: PrefetchDestination = .memoryAndDisk
+        to destination: PrefetchDestination = .automatic
     ) -> PrefetchTask {
         prefetch(requests, to: destination) { _ in }
     }
@@ -121,7 +121,7 @@ public final class ImagePrefetcher: Sendable {
     @discardableResult
     public func prefetch<Request: ImageRequestConvertible>(
         _ requests: some Sequence<Request>,
-        to destination: PrefetchDestination = .memoryAndDisk,
+        to destination: PrefetchDestination = .automatic,
         progress: (@MainActor @Sendable (_ finished: Int, _ total: Int) -> Void)? = nil,
         completion: @escaping @MainActor @Sendable (PrefetchResult) -> Void
     ) -> PrefetchTask {
@@ -200,7 +200,7 @@ public final class ImagePrefetcher: Sendable {
     private func keepItself() {
         let released = state.withLock { state -> ImagePrefetcher? in
             state.batches.removeAll(where: \.isFinished)
-            return exchange(&state.itself, with: state.batches.isEmpty || state.isPaused ? nil : self)
+            return exchange(&state.itself, with: state.batches.isEmpty || state.isSuspended ? nil : self)
         }
         // This may be the last reference.
         withExtendedLifetime(released) {}
@@ -208,7 +208,7 @@ public final class ImagePrefetcher: Sendable {
 
     private func next() -> (PrefetchTask, ImageRequest)? {
         state.withLock { state in
-            if !state.isPaused, !state.isConstrained, state.runningCount < state.maximumConcurrentCount {
+            if !state.isSuspended, !state.isConstrained, state.runningCount < state.maximumConcurrentCount {
                 // Those that the app has cancelled.
                 state.batches.removeAll(where: \.isFinished)
                 for batch in state.batches {

@@ -134,8 +134,8 @@ public final class PrefetchTask: Sendable {
 
 /// The caches that keep prefetched images.
 public enum PrefetchDestination: Sendable {
-    /// The memory cache, from which an image is shown at once, and the disk cache.
-    case memoryAndDisk
+    /// The disk cache, and for requests that name a size the memory cache, from which an image is shown at once.
+    case automatic
     /// The disk cache alone, for images that are shown later or at a size that is not known yet. This costs no
     /// memory, and only the time to check that the file is an image.
     case disk

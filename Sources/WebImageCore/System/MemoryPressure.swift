@@ -1,17 +1,17 @@
 /// The severity of a memory shortage, which decides how much of its memory the cache gives back.
 public enum MemoryPressure: Sendable, Hashable, CaseIterable {
     /// Memory is getting short: the cache keeps half of its limit.
-    case low
+    case moderate
     /// Memory is short: the cache keeps a quarter of its limit.
-    case medium
+    case high
     /// The system is about to end processes: the cache is emptied.
     case critical
 
     /// The share of its limit that the cache may keep, 0 to 1.
     package var share: Double {
         switch self {
-        case .low: 0.5
-        case .medium: 0.25
+        case .moderate: 0.5
+        case .high: 0.25
         case .critical: 0
         }
     }

@@ -35,7 +35,7 @@ package final class MemoryMonitor: Sendable {
 
     /// Reports that no window of the application is visible. It then needs as little memory as under low pressure.
     package func applicationDidHide() {
-        notify(.low)
+        notify(.moderate)
     }
 
     /// Reports memory pressure to the observers. May be called from any thread.
@@ -83,7 +83,7 @@ private func watchPressure() {
                 close(descriptor)
                 return 0
             }
-            MemoryMonitor.shared.notify(.medium)
+            MemoryMonitor.shared.notify(.high)
             return 1
         },
         nil
@@ -94,8 +94,8 @@ extension GMemoryMonitorWarningLevel {
     /// The pressure for a level of 0 to 255, of which GLib names 50, 100 and 255.
     fileprivate var pressure: MemoryPressure {
         switch rawValue {
-        case ..<100: .low
-        case ..<255: .medium
+        case ..<100: .moderate
+        case ..<255: .high
         default: .critical
         }
     }

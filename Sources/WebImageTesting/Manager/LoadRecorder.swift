@@ -18,7 +18,7 @@ public final class LoadRecorder: Sendable {
     /// The number of times that a loader was called for a URL.
     public func transferCount(of url: URL) -> Int {
         steps.count { step in
-            if case .started = step.kind { step.url == url } else { false }
+            if case .fetchStarted = step.kind { step.url == url } else { false }
         }
     }
 

@@ -60,7 +60,7 @@ app.run { window in
         noteEnd(.success(response))
     }
     // The app's own module of GTK serves every part of the API.
-    for state in ImageState.allCases { WidgetPointer(button.gobjectPointer).setImage(with: url, for: state) }
+    for state in ButtonImageState.allCases { WidgetPointer(button.gobjectPointer).setImage(with: url, for: state) }
     for fit in [ContentFit.cover, .contain] { WidgetPointer(picture.gobjectPointer).contentFit = fit }
     button.clicked?(button)
     kept = [window, box, button, picture, view, other] + pictures

@@ -52,7 +52,7 @@ final class Feed {
             let response = try await picture.setImage(with: url).response
             noteEnd(.success(response))
         }
-        for state in ImageState.allCases { WidgetPointer(gtk_button_new()).setImage(with: url, for: state) }
+        for state in ButtonImageState.allCases { WidgetPointer(gtk_button_new()).setImage(with: url, for: state) }
         kept = [box, view, picture] + pictures
     }
 

@@ -7,7 +7,7 @@ import GtkWebImage
 
 @MainActor
 func useEveryKind(_ picture: WidgetPointer, _ url: URL) {
-    let states = ImageState.allCases
+    let states = ButtonImageState.allCases
     let fits = [ContentFit.stretch, .contain, .cover, .scaleDown]
     for fit in fits where fit != .stretch { picture.contentFit = fit }
     // The constants of the app's own module stay visible.
@@ -39,9 +39,9 @@ func useEveryKind(_ picture: WidgetPointer, _ url: URL) {
     let pressure = MemoryPressure.allCases
     let formats: Set = [ImageFormat.jpeg, .png, .svg]
     let loading = [ImageRequest.Loading.complete, .progressive]
-    let retry = [ImageRequest.Retry.afterCooldown, .always]
+    let retry = [ImageRequest.RememberedFailure.counts, .ignored]
     let sources = [LoadSource.disk, .loader, .memory, .revalidated]
-    let destinations = [PrefetchDestination.disk, .memoryAndDisk]
+    let destinations = [PrefetchDestination.disk, .automatic]
     let pixels = [PixelBuffer.Format.rgb, .rgbaPremultiplied]
     let orders = [ImageDownloader.TransferOrder.firstInFirstOut, .lastInFirstOut]
     let proxies = [ImageDownloader.Proxy.environment, .none, .system, .fixed(url)]

@@ -325,7 +325,7 @@ struct ResumeTests {
         #expect(server.requests.suffix(2).map { $0.headers["range"] } == [nil, "bytes=2000-"])
     }
 
-    @Test("Interrupted bodies go when memory is short", arguments: [MemoryPressure.low, .critical])
+    @Test("Interrupted bodies go when memory is short", arguments: [MemoryPressure.moderate, .critical])
     func shortMemory(pressure: MemoryPressure) throws {
         let server = try server()
         var configuration = ImageManager.Configuration()

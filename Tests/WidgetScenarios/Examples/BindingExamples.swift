@@ -20,7 +20,7 @@ private func places(button: Button, picture: Picture, entry: Entry, url: URL, pr
 private func aPlaceByItself(entry: Entry, url: URL) {
     let icon = entry.iconBinding(at: .secondary)
     icon.imageTransition = .crossfade()
-    icon.errorPlaceholder = .icon("dialog-warning-symbolic", pixelSize: 16)
+    icon.errorPlaceholder = .icon("dialog-warning-symbolic", size: 16)
     icon.setImage(with: ImageRequest(url: url, cachePolicy: .refresh))
     print(icon.imageProgress.fraction, icon.currentImageURL?.absoluteString ?? "nothing")
 }

@@ -31,7 +31,7 @@ final class PhotoScreen {
             placeholder: .icon("avatar-default-symbolic")
         )
         photoView.setImage(
-            with: ImageRequest(url: photo.url, loading: .progressive, retry: .always),
+            with: ImageRequest(url: photo.url, loading: .progressive, rememberedFailure: .ignored),
             progress: { [statusLabel] received, expected in
                 gtk_label_set_text(statusLabel, "\(received) of \(expected ?? 0) bytes")
             },

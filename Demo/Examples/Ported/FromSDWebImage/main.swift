@@ -66,7 +66,7 @@ final class PhotographCell: PhotoCell {
         //     context: [.imageTransformer: SDImagePipelineTransformer(transformers: [resize, round, rotate])],
         var request = ImageRequest(url: photo.url, transformer: resize + round + rotate)
         //     options: [.progressiveLoad, .retryFailed, .delayPlaceholder],
-        (request.loading, request.retry) = (.progressive, .always)
+        (request.loading, request.rememberedFailure) = (.progressive, .ignored)
         // imageView.sd_setImage(
         imageView.setImage(
             //     with: photo.url,

@@ -143,7 +143,7 @@ struct SlotLoad: Sendable {
         of part: ImageRequest? = nil
     ) -> ImageRequest {
         var result = (part ?? image).onScreen
-        if ignoresFailureCache { result.retry = .always }
+        if ignoresFailureCache { result.rememberedFailure = .ignored }
         result.decodeSize = size
         // The manager's request processor may add a transformer, whose radii are in application pixels.
         result.acceptsLarger = true

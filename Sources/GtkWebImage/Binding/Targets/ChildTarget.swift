@@ -10,7 +10,7 @@ final class ChildTarget: SlotTarget {
     private let target: PictureTarget
 
     /// - Parameter child: The child that all states of the widget share.
-    init(widget: WidgetReference, child: ImageChild, state: ImageState) {
+    init(widget: WidgetReference, child: ImageChild, state: ButtonImageState) {
         self.widget = widget
         self.child = child
         target = PictureTarget(child.presenter, state)

@@ -9,9 +9,9 @@ final class PicturePresenter {
     let picture: WidgetReference
     /// The paintable of the normal state, the only one of most widgets.
     private var normal: ImagePaintable?
-    private var others: [ImageState: ImagePaintable] = [:]
+    private var others: [ButtonImageState: ImagePaintable] = [:]
     /// The states of the widget besides the normal one, in descending precedence.
-    var states: [ImageState] = [] {
+    var states: [ButtonImageState] = [] {
         didSet { if states != oldValue { update() } }
     }
 
@@ -19,7 +19,7 @@ final class PicturePresenter {
         self.picture = picture
     }
 
-    func paintable(for state: ImageState) -> ImagePaintable {
+    func paintable(for state: ButtonImageState) -> ImagePaintable {
         if let paintable = state == .normal ? normal : others[state] { return paintable }
         let paintable = ImagePaintable()
         if state == .normal { normal = paintable } else { others[state] = paintable }

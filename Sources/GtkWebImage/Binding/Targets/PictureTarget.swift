@@ -8,7 +8,7 @@ final class PictureTarget: SlotTarget {
     var content: PaintableContent? { paintable.content }
     private let presenter: PicturePresenter
 
-    init(_ presenter: PicturePresenter, _ state: ImageState) {
+    init(_ presenter: PicturePresenter, _ state: ButtonImageState) {
         self.presenter = presenter
         paintable = presenter.paintable(for: state)
         paintable.content.styleWidget = { [weak picture = presenter.picture] in picture?.pointer }

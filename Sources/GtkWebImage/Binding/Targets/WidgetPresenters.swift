@@ -38,7 +38,7 @@ final class WidgetPresenters {
     /// A widget with a GdkPaintable property named `paintable` or `custom-image`, or with a `child`, needs nothing here.
     /// Any other kind takes three places: a line in this function, a type in this folder that implements ``SlotTarget``
     /// unless ``PropertyTarget`` or ``ChildTarget`` serves, and a scenario in WidgetKindScenarios.
-    private func makeImageTarget(for state: ImageState) -> any SlotTarget {
+    private func makeImageTarget(for state: ButtonImageState) -> any SlotTarget {
         guard let native = widget.pointer else { preconditionFailure("The widget was destroyed") }
         let object = UnsafeMutableRawPointer(native)
         if object.isInstance(of: gtk_picture_get_type()) {
@@ -68,7 +68,7 @@ final class WidgetPresenters {
         return ChildTarget(widget: widget, child: child, state: state)
     }
 
-    private func makeBackgroundTarget(for state: ImageState) -> any SlotTarget {
+    private func makeBackgroundTarget(for state: ButtonImageState) -> any SlotTarget {
         guard let background else { preconditionFailure("The widget was destroyed") }
         follow(background.presenter)
         let target = PictureTarget(background.presenter, state)
@@ -90,7 +90,7 @@ final class WidgetPresenters {
 
     private func updateStates() {
         guard let pointer = widget.pointer else { return }
-        var states = ImageState.states(of: gtk_widget_get_state_flags(pointer).rawValue)
+        var states = ButtonImageState.states(of: gtk_widget_get_state_flags(pointer).rawValue)
         if isHighlighted { states.insert(.highlighted, at: 0) }
         for presenter in stateful { presenter.states = states }
     }
@@ -99,9 +99,9 @@ final class WidgetPresenters {
 /// The part of a widget that shows an image.
 enum WidgetPlace {
     /// The image of a widget in one of its states.
-    case image(ImageState)
+    case image(ButtonImageState)
     /// The image behind the child of a button in one of its states.
-    case background(ImageState)
+    case background(ButtonImageState)
     /// An icon of an entry.
     case icon(EntryIconPosition)
 }

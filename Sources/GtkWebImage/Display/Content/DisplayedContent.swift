@@ -15,7 +15,7 @@ enum DisplayedContent {
     init(_ placeholder: Placeholder?) {
         switch placeholder?.kind {
         case .image(let image): self = .image(image)
-        case .icon(let name, let pixelSize): self = .icon(PlaceholderIcon(name, pixelSize: pixelSize))
+        case .icon(let name, let size): self = .icon(PlaceholderIcon(name, pixelSize: size))
         case .color(let color): self = .color(color)
         case .paintable(let paintable): self = .paintable(paintable)
         // A placeholder URL is loaded like any image, and displayed as one.

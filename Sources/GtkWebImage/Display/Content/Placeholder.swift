@@ -5,7 +5,7 @@ import WebImageLinux
 /// What a widget shows while its image loads, or after the load has failed.
 public struct Placeholder: Sendable {
     enum Kind: Sendable {
-        case icon(String, pixelSize: Int)
+        case icon(String, size: Int)
         case image(WebImage)
         case color(ImageColor)
         case paintable(GObjectBox)
@@ -22,9 +22,9 @@ public struct Placeholder: Sendable {
     /// - Parameters:
     ///   - name: An icon name such as image-x-generic-symbolic. An unknown name shows the theme's image-missing
     ///     icon.
-    ///   - pixelSize: Width and height in application pixels; a smaller widget shrinks the icon. Default: 32.
-    public static func icon(_ name: String, pixelSize: Int = 32) -> Placeholder {
-        Placeholder(kind: .icon(name, pixelSize: max(1, pixelSize)))
+    ///   - size: Width and height in application pixels; a smaller widget shrinks the icon. Default: 32.
+    public static func icon(_ name: String, size: Int = 32) -> Placeholder {
+        Placeholder(kind: .icon(name, size: max(1, size)))
     }
 
     /// A blurred preview decoded from a BlurHash. Keep the placeholder if the same hash is shown often, because each

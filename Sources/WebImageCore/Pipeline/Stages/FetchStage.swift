@@ -14,7 +14,7 @@ struct FetchStage: PipelineStage {
         }
         if context.dependencies.shouldLoad?(request.url) == false {
             deliveryStage.fail(id, .loadRefused(request.url))
-        } else if request.retry != .always, !request.cachePolicy.ignoresFailures,
+        } else if request.rememberedFailure != .ignored, !request.cachePolicy.ignoresFailures,
             let error = context.dependencies.failures.error(for: request, now: clock.now),
             !mayDecode(id, despite: error)
         {
@@ -41,7 +41,7 @@ struct FetchStage: PipelineStage {
     private func start(_ id: JobGraph.Fetch.ID, _ loader: any DataLoading, isConditional: Bool = true) {
         let attempt = graph.withLock { $0.beginAttempt(id, at: clock.now, isConditional: isConditional) }
         guard let (fetch, validators) = attempt else { return }
-        observers.notify(fetch.request.url, .started)
+        observers.notify(fetch.request.url, .fetchStarted)
         if case .renditions = fetch.validation, fetch.request.cachePolicy.revalidatesCachedImage {
             staleImageStage.start(id, nil)
         }
@@ -111,7 +111,7 @@ struct FetchStage: PipelineStage {
         guard let fetch = graph.withLock({ $0.fetches[id] }) else { return }
         var loaded = loaded
         loaded.metadata = loaded.metadata.living(for: fetch.request.diskLifetime, from: clock.now)
-        observers.notify(fetch.request.url, .loaded(loaded.metrics))
+        observers.notify(fetch.request.url, .fetched(loaded.metrics))
         // Nobody decodes what only readers want, so that nobody knows whether it could be decoded now.
         let isUndecoded =
             fetch.jobs.isEmpty

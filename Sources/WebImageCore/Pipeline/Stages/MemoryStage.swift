@@ -8,7 +8,7 @@ struct MemoryStage: PipelineStage {
     func start<Content>(_ task: LoadTask<Content>) {
         guard task.begin() else { return }
         let request = task.request
-        observers.notify(request.url, .queued, of: task)
+        observers.notify(request.url, .requested, of: task)
         // There are no bytes in memory.
         let imageTask = task as? ImageTask
         if let imageTask, serves(imageTask) { return }

@@ -1,7 +1,7 @@
 internal import CWebImageGtk4
 
 /// A state of a widget that can have an image of its own. A state without one shows the image of the normal state.
-public enum ImageState: String, Sendable, CaseIterable {
+public enum ButtonImageState: String, Sendable, CaseIterable {
     /// The state whose image stands in for all states without one.
     case normal
     /// The pointer is over the widget.
@@ -18,8 +18,8 @@ public enum ImageState: String, Sendable, CaseIterable {
     case highlighted
 
     /// The states of a widget with these flags besides the normal state, in descending precedence.
-    static func states(of flags: UInt32) -> [ImageState] {
-        let order: [(GtkStateFlags, ImageState)] = [
+    static func states(of flags: UInt32) -> [ButtonImageState] {
+        let order: [(GtkStateFlags, ButtonImageState)] = [
             (GTK_STATE_FLAG_INSENSITIVE, .insensitive), (GTK_STATE_FLAG_ACTIVE, .active),
             (GTK_STATE_FLAG_CHECKED, .checked), (GTK_STATE_FLAG_SELECTED, .selected),
             (GTK_STATE_FLAG_PRELIGHT, .prelight),
