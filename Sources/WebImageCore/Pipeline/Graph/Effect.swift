@@ -1,0 +1,26 @@
+extension JobGraph {
+    /// What has to be done after a mutation.
+    enum Effect: Sendable {
+        /// Stage 2 reads the rendition cache for a job.
+        case lookUpRendition(Job.ID, ImagePriority)
+        /// Stage 3 reads the disk cache for a fetch, or passes it on to its loader.
+        case lookUpOriginal(Fetch.ID, ImagePriority)
+        /// Stage 3 reads the original again that the server was asked about.
+        case readConfirmed(Fetch.ID, Confirmation, ImagePriority)
+        /// Stage 4 asks the loader again.
+        case load(Fetch.ID)
+        /// An attempt has failed although the loader has ended.
+        case recover(Fetch.ID, ImageError)
+        /// A cached image is due to be renewed in the background.
+        case refresh(ImageRequest)
+        case startStreaming(any FetchOperation)
+        case prioritizeRead(WorkQueue.Ticket, ImagePriority)
+        case prioritizeLoad(any FetchOperation, ImagePriority)
+        case prioritizeDecode(WorkQueue.Ticket, ImagePriority)
+        case cancelRead(WorkQueue.Ticket)
+        case cancelDecode(WorkQueue.Ticket)
+        case cancelLoad(any FetchOperation)
+        /// Nobody waits for this load any more. It is cancelled unless it is nearly complete.
+        case abandonLoad(Fetch.ID, any FetchOperation)
+    }
+}

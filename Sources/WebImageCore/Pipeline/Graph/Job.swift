@@ -1,0 +1,124 @@
+extension JobGraph {
+    /// A decode that tasks share.
+    struct Job: Sendable {
+        struct ID: Hashable, Sendable {
+            /// The age as well: of two loads, that with the smaller number was asked for first.
+            let number: UInt64
+        }
+
+        /// What the job is doing. A ticket is `nil` until the work is in its queue.
+        enum Phase: Sendable {
+            /// The rendition cache is being read. Bytes of the fetch that arrive first serve as well.
+            case lookingUp(Fetch.ID, WorkQueue.Ticket?)
+            /// The job waits for the bytes of a fetch.
+            case waiting(Fetch.ID)
+            /// The image is being decoded, from the bytes of a fetch that has ended or from a rendition.
+            case decoding(WorkQueue.Ticket?)
+        }
+
+        /// What a decode of the job makes. There is one decode of each at a time, and a stale image that has ended can be on
+        /// its thread still while the image is decoded.
+        enum Product: Sendable {
+            /// The image that is shown until the server has answered.
+            case staleImage
+            case image
+        }
+
+        /// What can be shown before the image is complete. The two never apply to the same job: partial images are not
+        /// worth decoding while a complete image shows. They are indirect because few jobs have one, while the compiler writes out
+        /// the copying of every value within, again for each type that holds a job.
+        enum Preview: Sendable {
+            case none
+            /// Partial images of the bytes that have arrived.
+            indirect case progressive(ProgressiveDecoding)
+            /// The cached image, shown until the server has answered.
+            indirect case stale(StaleImage)
+        }
+
+        let key: Key
+        let request: ImageRequest
+        var tasks: [ImageTask]
+        var priority: ImagePriority
+        var phase: Phase
+        var preview = Preview.none
+        /// The rendition that the server is asked about.
+        var rendition: CacheEntry?
+        /// When that was read.
+        var renditionMark: ImageVersions.Mark?
+        /// Whether a rendition was found, and its file is asked whether it has changed.
+        var isConfirming = false
+        /// Whether the image is stale, and loaded again for its next use once the job has ended.
+        var isStale = false
+
+        /// Whether the whole image is decoded for what the disk cache keeps: see ``OriginalStore``.
+        var isForOriginal: Bool { tasks.isEmpty }
+
+        /// The fetch that the job waits for.
+        var fetch: Fetch.ID? {
+            switch phase {
+            case .lookingUp(let fetch, _), .waiting(let fetch): fetch
+            case .decoding: nil
+            }
+        }
+
+        /// Whether the thumbnail in the file can be shown: partial images are wanted, and none was shown.
+        var wantsThumbnail: Bool {
+            if case .progressive(let decoding) = preview {
+                decoding.lastPartial == nil && !decoding.hasThumbnail
+            } else {
+                false
+            }
+        }
+
+        var isLookingUp: Bool {
+            if case .lookingUp = phase { true } else { false }
+        }
+
+        /// The work of this job in the decode queue.
+        var decodeTicket: WorkQueue.Ticket? {
+            if case .decoding(let ticket?) = phase { return ticket }
+            if case .stale(.decoding(let ticket, _)) = preview { return ticket }
+            return nil
+        }
+    }
+
+    /// The stale image of a job, from the start of its decoding on.
+    enum StaleImage: Sendable {
+        /// The image is being decoded; `answer` holds the bytes that arrived in the meantime.
+        case decoding(WorkQueue.Ticket?, answer: FetchedData?)
+        /// The image, `nil` when it could not be decoded. The memory cache does not keep it before the server has
+        /// confirmed it.
+        case decoded(WebImage?)
+    }
+}
+
+extension JobGraph.Job {
+    /// Everything that the image depends on. Tasks with equal keys get the same image.
+    struct Key: Hashable, Sendable {
+        let image: ImageKey
+        let size: DecodeSize
+        let fetch: JobGraph.Fetch.Key
+        let queriesRenditions: Bool
+        /// How partial images are made, if not in the usual way.
+        let progressiveOptions: ProgressiveOptions?
+
+        init(_ request: ImageRequest) {
+            let isUsual = request.loading == .complete || !request.hasRareAttributes
+            progressiveOptions = isUsual ? nil : request.progressiveOptions.ifUnusual
+            queriesRenditions = request.readTiers.contains(.renditions)
+            image = ImageKey(request)
+            size = request.resolvedDecodeSize
+            fetch = JobGraph.Fetch.Key(request)
+        }
+
+        /// The key of the image in the rendition cache.
+        var rendition: String {
+            image.renditionKey(size: size)
+        }
+    }
+}
+
+extension ProgressiveOptions {
+    /// The options, unless they are those that requests have by default.
+    fileprivate var ifUnusual: ProgressiveOptions? { self == ProgressiveOptions() ? nil : self }
+}
