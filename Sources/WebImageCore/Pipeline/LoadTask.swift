@@ -15,6 +15,8 @@ public typealias DataTask = LoadTask<Data>
 ///
 /// Releasing a task does not cancel its load. A finished task keeps its response, with the pixels or bytes, for as long as it exists.
 public final class LoadTask<Content: Sendable>: Sendable {
+    // What other modules call is specialised for images: generic code looks up types in each call, a fifth of the time of a bind.
+
     /// How a load ends.
     package typealias Ending = Result<LoadResponse<Content>, ImageError>
 
@@ -98,7 +100,9 @@ public final class LoadTask<Content: Sendable>: Sendable {
 
     /// The urgency of the load; it may change at any time. Default: that of the request.
     public var priority: ImagePriority {
+        @_specialize(where Content == WebImage)
         get { state.withLock { $0.priority } }
+        @_specialize(where Content == WebImage)
         set {
             let (isChanged, children) = state.withLock { state in
                 defer { state.priority = newValue }
@@ -111,13 +115,20 @@ public final class LoadTask<Content: Sendable>: Sendable {
     }
 
     /// Whether ``cancel()`` was called before the load ended.
-    public var isCancelled: Bool { state.withLock { $0.isCancelled } }
+    public var isCancelled: Bool {
+        @_specialize(where Content == WebImage)
+        get { state.withLock { $0.isCancelled } }
+    }
 
     /// Whether the load has ended. It is true by the time the completion is called.
-    public var isFinished: Bool { state.withLock { $0.isFinished } }
+    public var isFinished: Bool {
+        @_specialize(where Content == WebImage)
+        get { state.withLock { $0.isFinished } }
+    }
 
     /// Ends the load with ``ImageError/Code/cancelled``, unless it has ended. The completion is called later, never
     /// within this call.
+    @_specialize(where Content == WebImage)
     public func cancel() {
         let (isOpen, isRunning, children) = state.withLock { state -> (Bool, Bool, [LoadTask]) in
             guard state.isOpen else { return (false, false, []) }
@@ -167,12 +178,14 @@ extension LoadTask where Content == Data {
 extension LoadTask {
     /// Hands the task to the first stage of the pipeline. The handlers may be called within this call when it is made where they
     /// belong.
+    @_specialize(where Content == WebImage)
     package func start() {
         pipeline.memoryStage.start(self)
     }
 
     /// Adds a completion, which is called within this call when the task has finished, else by the task's dispatcher
     /// after those that were added before.
+    @_specialize(where Content == WebImage)
     package func addCompletion(_ completion: @escaping @Sendable (Ending) -> Void) {
         let result = state.withLock { state -> Ending? in
             if case .finished(let result) = state.phase { return result }
@@ -184,6 +197,7 @@ extension LoadTask {
 
     /// Makes another load part of this one: it takes over the priority, and it is cancelled when this one ends.
     /// - Returns: `false` when this task has finished or was cancelled; the child is not to be started then.
+    @_specialize(where Content == WebImage)
     package func adopt(_ child: LoadTask) -> Bool {
         let priority = state.withLock { state -> ImagePriority? in
             guard state.isOpen else { return nil }
@@ -244,6 +258,7 @@ extension LoadTask {
     }
 
     /// Cancels the children but not the task, which may adopt others: the widget was unmapped, or wants another size.
+    @_specialize(where Content == WebImage)
     package func cancelChildren() {
         let children = state.withLock { state in
             defer { state.children = [] }
@@ -272,9 +287,13 @@ extension LoadTask {
     }
 
     /// Tells the end of a child that was cancelled for the sake of another one from that of the last one.
-    package var childGeneration: Int { state.withLock { $0.childGeneration } }
+    package var childGeneration: Int {
+        @_specialize(where Content == WebImage)
+        get { state.withLock { $0.childGeneration } }
+    }
 
     /// Finishes the task within this call, on the thread that its callbacks belong to. Only the first call counts.
+    @_specialize(where Content == WebImage)
     package func complete(_ result: Ending) {
         let ending = state.withLock { state -> (result: Ending, wasRunning: Bool)? in
             let wasRunning: Bool
