@@ -101,8 +101,7 @@ let package = Package(
             name: "WebImageDesktop",
             dependencies: [
                 "GtkWebImage", "WebImageCore", "WebImageFormats", "WebImageLinux", "CWebImageGLib", "CWebImageGtk4",
-                "CWebImageDeflate",
-                "CWebImageShims",
+                "CWebImageDeflate", "CWebImageShims",
             ],
             swiftSettings: library
         ),
@@ -133,8 +132,7 @@ let package = Package(
             name: "WebImageTesting",
             dependencies: [
                 "WebImageCore", "WebImageFormats", "WebImageLinux", "CWebImageShims", "CWebImageGLib",
-                "CWebImagePixbuf",
-                "CWebImageDeflate",
+                "CWebImagePixbuf", "CWebImageDeflate",
             ],
             swiftSettings: library
         ),
@@ -276,9 +274,8 @@ let package = Package(
             name: "LinuxTests",
             dependencies: [
                 "WebImageCore", "WebImageFormats", "WebImageLinux", "WebImageSandbox", "WebImageServices",
-                "WebImageDesktop",
-                "WebImagePDF",
-                "WebImageTesting", "TestSupport", "TestTraits", "CWebImageCurl", "CWebImageDeflate", "CWebImageGLib",
+                "WebImageDesktop", "WebImagePDF", "WebImageTesting", "TestSupport", "TestTraits", "CWebImageCurl",
+                "CWebImageDeflate", "CWebImageGLib",
                 "CWebImageShims", "CWebImageSandboxShims", "CHostileCalls", "DecodeWorker", "SandboxedApp",
                 "webimage-decoder",
             ],

@@ -27,8 +27,8 @@ public struct LoadResponse<Content: Sendable>: Sendable {
     public let source: LoadSource
     /// The URL that was requested, not one that it redirects to.
     public let url: URL
-    /// The head of what the server has answered to this load, with its final URL; that of a 304 where it has confirmed what was
-    /// cached. `nil` when no server was asked, as for an image from a cache or a file.
+    /// The head of the server's answer to this load, with its final URL: the head of the 304 where the server has confirmed the cached
+    /// copy. `nil` when no server was asked, as for an image from a cache or a file.
     public var head: ResponseHead? {
         get { boxedHead?.value }
         set { boxedHead = newValue.map(Box.init) }
@@ -40,10 +40,9 @@ public struct LoadResponse<Content: Sendable>: Sendable {
     }
     /// The durations of the other stages.
     public var durations = StageDurations()
-    /// The error of the URL that was requested, when the content is that of a fallback (``ImageRequest/fallbackURLs``); `nil` otherwise.
+    /// Why the requested URL failed, when the content comes from a fallback (``ImageRequest/fallbackURLs``); `nil` otherwise.
     public internal(set) var fallbackError: ImageError?
-    /// The error that kept what was cached from being revalidated, or the bytes of an image from being loaded. The content may be
-    /// stale.
+    /// Why the cached copy was not revalidated, or the bytes of an image not loaded: the content may be stale. `nil` otherwise.
     public var refreshError: ImageError?
     private var boxedHead: Box<ResponseHead>?
     private var boxedMetrics: Box<TransferMetrics>?

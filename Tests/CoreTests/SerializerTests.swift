@@ -47,6 +47,32 @@ struct SerializerTests {
         #expect(again.source == .disk && again.image.naturalSize == Self.size)
     }
 
+    @Test("An image that its decoder never makes whole is kept as it is, and two sizes that await that end")
+    func neverWhole() async throws {
+        struct PreviewCoder: ImageDecoding {
+            func canDecode(_ format: ImageFormat) -> Bool { format == .png }
+            func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
+                let image = try CoderRegistry.builtIn.decode(data)
+                return WebImage(pixels: image.pixels, naturalSize: PixelSize(width: 240, height: 180))
+            }
+        }
+        let fixture = ManagerFixture(
+            holdsResponses: true,
+            serializer: CacheSerializer { image, _, _ in try? image.data(as: .webp) }
+        ) { $0.coders = .builtIn(adding: [PreviewCoder()], encoders: []) }
+        let (url, ended) = (fixture.url("a"), EventLog<Bool>())
+        fixture.loader.answer(url, with: TestImage.quarters(size: Self.size))
+        for size in [DecodeSize.original, Self.small] {
+            var request = ImageRequest(url: url, decodeSize: size)
+            request.cacheAccess = .awaitingWrites
+            fixture.load(request) { if case .success = $0 { ended.add(true) } else { ended.add(false) } }
+        }
+        #expect(await fixture.polled { fixture.loader.started == [url] })
+        fixture.loader.finish(url)
+        #expect(await fixture.polled { ended.all == [true, true] })
+        #expect(try await kept(fixture, url).pixelSize == Self.size)
+    }
+
     @Test("A reload leaves no size of the version before")
     func reloaded() async throws {
         let fixture = fixture()

@@ -92,6 +92,32 @@ extension Scenario {
             expectEqual(stage.results.map(\.errorCode), [nil, nil, .cancelled, nil])
         },
 
+        Scenario("A load that was suspended is prepared, and looks into memory, when it starts") {
+            let seen = EventLog<URL>()
+            let stage = try Stage(configure: { configuration in
+                configuration.requestProcessor = { request in
+                    seen.add(request.url)
+                    return request
+                }
+            })
+            let picture = stage.addImage()
+            stage.present()
+            let (box, url) = (WidgetPointer(UnsafeMutableRawPointer(stage.box)), stage.url(0x336699))
+            box.areImageLoadsSuspended = true
+            picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
+            // When the app stores the image before the loads of the window go on
+            let image = try WebImage(data: TestImage.solid(0x993366, size: PixelSize(width: 90, height: 60)))
+            stage.manager.cache.store(image, for: ImageRequest(url: url), in: .memory)
+            let count = seen.all.count
+            box.areImageLoadsSuspended = false
+            // Then no server is asked
+            stage.waitForResults(1)
+            expectEqual(stage.results.first?.source, .memory)
+            expectEqual(picture.currentImage?.color, 0x993366)
+            expectEqual(seen.all.count, count + 1)
+            expectEqual(stage.server.requests.count, 0)
+        },
+
         Scenario("A widget that leaves a suspended part of the window loads, and a load that is cancelled there fails")
         {
             let stage = try Stage()

@@ -4,7 +4,7 @@ package typealias ImageResult = Result<ImageResponse, ImageError>
 /// The callbacks that a task was made with, under the isolation that the caller wrote them in.
 ///
 /// The two kinds are kept apart because wrapping a main-actor closure in another one would cost an allocation for
-/// each memory hit, as would closures of a generic type. The completion is that of an image: a load of bytes has none here.
+/// each memory hit, as would closures of a generic type. Only loads of images have a completion here.
 package enum LoadHandlers: Sendable {
     case mainActor(
         progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)?,
@@ -36,7 +36,7 @@ package enum LoadHandlers: Sendable {
         }
     }
 
-    /// The same handlers with another one for progress. Those of other isolations stay as they are: no binding has them.
+    /// The same handlers with another one for progress. Nonisolated handlers stay as they are: bindings have none.
     func reportingProgress(
         to handler: @escaping @MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void
     ) -> LoadHandlers {

@@ -159,7 +159,7 @@ public final class LoadTask<Content: Sendable>: Sendable {
 }
 
 extension LoadTask where Content == WebImage {
-    /// The image, once the load has ended: that of the ``response``.
+    /// The image of the ``response``, once the load has ended.
     /// - Throws: ``ImageError``, with the code ``ImageError/Code/cancelled`` when the load was cancelled.
     public var image: WebImage {
         get async throws(ImageError) { try await response.image }
@@ -167,7 +167,7 @@ extension LoadTask where Content == WebImage {
 }
 
 extension LoadTask where Content == Data {
-    /// The bytes, once the load has ended: those of the ``response``.
+    /// The bytes of the ``response``, once the load has ended.
     /// - Throws: ``ImageError``, with the code ``ImageError/Code/cancelled`` when the load was cancelled.
     public var data: Data {
         get async throws(ImageError) { try await response.data }
@@ -232,8 +232,8 @@ extension LoadTask {
         state.release { state in exchange(&state.children, with: state.children.filter { $0 !== child }) }
     }
 
-    /// Handlers of a child whose progress and partial images are those of this task. Partial images are decoded only when there is a
-    /// handler for them.
+    /// Handlers of a child that reports its progress and partial images to this task. Partial images are decoded only when there is
+    /// a handler for them.
     var forwarding: LoadHandlers {
         let partial: @Sendable (WebImage) -> Void = { self.report(partial: $0) }
         return .nonisolated(

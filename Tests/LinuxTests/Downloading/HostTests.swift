@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 import WebImageCore
@@ -45,7 +46,8 @@ struct HostTests {
         }
         let network = ManualNetwork()
         network.status = NetworkStatus(isAvailable: false)
-        for port in [server.port, try LocalPort.free()] {
+        let refusing = try RefusingPort()
+        for port in [server.port, refusing.number] {
             let downloader = ImageDownloader {
                 $0.proxy = .none
                 $0.requestModifier = RequestModifier(key: "public name") { request in
@@ -104,4 +106,25 @@ struct HostTests {
         }
         #expect(download.failure()?.code == .invalidURL)
     }
+}
+
+/// A port that refuses connections for as long as the object exists, since nobody else can take it.
+private final class RefusingPort {
+    let number: UInt16
+    private let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+
+    init() throws {
+        var (address, length) = (sockaddr_in(), socklen_t(MemoryLayout<sockaddr_in>.size))
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let isBound = withUnsafeMutablePointer(to: &address) { [descriptor] pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
+            }
+        }
+        number = UInt16(bigEndian: address.sin_port)
+        try #require(isBound)
+    }
+
+    deinit { close(descriptor) }
 }

@@ -20,7 +20,7 @@ extension JobGraph {
         case cancelRead(WorkQueue.Ticket)
         case cancelDecode(WorkQueue.Ticket)
         case cancelLoad(any FetchOperation)
-        /// Nobody waits for this load any more. It is cancelled unless it is nearly complete.
+        /// No task waits for this load. It is cancelled unless it is nearly complete.
         case abandonLoad(Fetch.ID, any FetchOperation)
     }
 }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 extension JobGraph {
-    /// The getting of bytes that jobs share.
+    /// A load of bytes that jobs share.
     struct Fetch: Sendable {
         struct ID: Hashable, Sendable {
             /// The age as well: of two loads, that with the smaller number was asked for first.
@@ -35,7 +35,7 @@ extension JobGraph {
             var progress: (received: Int64, expected: Int64?) = (0, nil)
             /// Counts these bytes.
             var streamed: MemoryBudget.Reservation?
-            /// Whether there was no memory for them, so that the attempt makes no partial images any more.
+            /// Whether memory ran out for these bytes: the attempt makes no further partial images.
             var hasDroppedStream = false
         }
 
