@@ -23,7 +23,7 @@ public final class LoadRecorder: Sendable {
     }
 
     /// Waits until the steps meet a condition. Blocks the thread.
-    /// - Returns: Whether the condition was met within twenty seconds.
+    /// - Returns: Whether the condition was met within 120 seconds.
     @discardableResult
     public func wait(until condition: ([LoadTraceEvent]) -> Bool) -> Bool { log.wait(until: condition) }
 }
