@@ -4,7 +4,7 @@ import WebImageCore
 import WebImageLinux
 import WebImageTesting
 
-/// The samples of Testing.md, run as tests.
+/// The samples of Testing.md, run as tests. The others are in Demo/Examples/TestedApp.
 @Suite("The samples of the page on testing")
 struct TestingExampleTests {
     private let url = URL(string: "https://example.org/a.png")!
