@@ -40,12 +40,30 @@ struct GalleryFileTests {
     @Test("The metainfo, the changelog and the sample for a manifest name the version of the library")
     func version() throws {
         let version = LibraryVersion.current
-        let metainfo = try text("data/org.gtkwebimage.Gallery.metainfo.xml")
-        let release = metainfo.split(separator: "\n").first { $0.contains("<release ") }
-        #expect(release?.contains("version=\"\(version)\"") == true)
-        let changes = try text("CHANGELOG.md").split(separator: "\n").first { $0.hasPrefix("## ") }
-        #expect(changes?.hasPrefix("## \(version) (") == true)
+        let release = try newestRelease()
+        #expect(release.contains("version=\"\(version)\""))
+        #expect(try newestChanges().hasPrefix("## [\(version)] - "))
         #expect(try text("Sources/GtkWebImage/GtkWebImage.docc/APIPolicy.md").contains("from: \"\(version)\""))
+    }
+
+    @Test("The changelog, the metainfo and the README agree whether the version is released")
+    func released() throws {
+        let isReleased = try !newestChanges().hasSuffix("] - unreleased")
+        #expect(try newestRelease().contains("type=\"development\"") == !isReleased)
+        #expect(try text("README.md").contains("is not released yet") == !isReleased)
+    }
+
+    /// The heading of the newest version in the changelog, which comes after that of unreleased changes.
+    private func newestChanges() throws -> Substring {
+        let headings = try text("CHANGELOG.md").split(separator: "\n").filter { $0.hasPrefix("## ") }
+        #expect(headings.first == "## [Unreleased]")
+        return try #require(headings.dropFirst().first)
+    }
+
+    /// The line of the newest version in the metainfo.
+    private func newestRelease() throws -> Substring {
+        let metainfo = try text("data/org.gtkwebimage.Gallery.metainfo.xml")
+        return try #require(metainfo.split(separator: "\n").first { $0.contains("<release ") })
     }
 
     @Test("All texts can be translated, and a translation is used")
