@@ -27,9 +27,9 @@ private func aPlaceByItself(entry: Entry, url: URL) {
 
 @MainActor
 func giveASize(button: Button, picture: Picture) {
-    let widget = picture.widget
     button.fixedImageSize = (48, 48)
 
+    let widget = picture.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self)
     picture.fixedImageSize = (160, 120)
     picture.contentFit = .cover
     gtk_widget_set_halign(widget, GTK_ALIGN_CENTER)
