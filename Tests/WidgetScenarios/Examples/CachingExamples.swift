@@ -12,7 +12,6 @@ private func limits(picture: Picture, url: URL) {
     var disk = ImageManager.Configuration.DiskCache(namespace: "avatars")
     disk.sizeLimit = 50_000_000
     disk.maximumAge = .seconds(30 * 86_400)
-    disk.expiry = .stored
     configuration.diskCache = disk
     let avatars = ImageManager(configuration: configuration)
     picture.setImage(with: url, manager: avatars)
@@ -21,34 +20,50 @@ private func limits(picture: Picture, url: URL) {
 @MainActor
 private func freshness(picture: Picture, url: URL) {
     picture.setImage(with: ImageRequest(url: url, cachePolicy: .refresh))
-    picture.setImage(with: ImageRequest(url: url, cachePolicy: .cachedElseLoad))
-    picture.setImage(with: ImageRequest(url: url, cachePolicy: .cachedOnly))
 }
 
-private func names(configuration: inout ImageManager.Configuration, request: inout ImageRequest, user: String) {
+private func lifetimes(url: URL) -> ImageRequest {
+    var request = ImageRequest(url: url)
+    request.cacheLifetime = CacheLifetime(memory: .seconds(300), disk: .seconds(90 * 86_400))
+    return request
+}
+
+private func workOffline() {
+    ImageManager.shared.isOffline = true
+}
+
+private func keyOfAllRequests() -> ImageManager.Configuration {
+    var configuration = ImageManager.Configuration()
     configuration.cacheKeyFilter = .withoutQueryItems()
-    configuration.cacheKeyFilter = CacheKeyFilter { url in url.host() == "cdn.example.org" ? url.path() : nil }
-    request.cacheKey = "avatar of \(user)"
-
-    request.cacheAccess = CacheAccess(reads: [.memory, .originals], writes: .memory)
-    request.cacheAccess = .awaitingWrites
+    return configuration
 }
 
-private func byHand(url: URL, request: ImageRequest) async {
+private func keyOfOneRequest(url: URL, user: String) -> ImageRequest {
+    var request = ImageRequest(url: url)
+    request.cacheKey = "avatar of \(user)"
+    return request
+}
+
+private func access(url: URL) -> ImageRequest {
+    var request = ImageRequest(url: url)
+    request.cacheAccess = CacheAccess(reads: [.memory, .originals], writes: .memory)
+    return request
+}
+
+private func byHand(url: URL) async {
     let cache = ImageManager.shared.cache
     await cache.remove(url)
     await cache.removeAllFromDisk()
     let (disk, memory) = (await cache.diskUsage(), cache.memoryStatistics)
     print(disk.count, disk.byteCount, memory.count, memory.byteCount, memory.hitCount)
     print(cache.path(for: url) ?? "no disk cache")
-    print(await cache.tiers(containing: request), ImageManager.shared.cacheKey(for: request))
+    print(await cache.tiers(containing: url), ImageManager.shared.cacheKey(for: url))
 }
 
-private func store(cache: ImageCache, url: URL, image: WebImage, data: Data) async throws {
+private func store(url: URL, image: WebImage, data: Data) async throws {
+    let cache = ImageManager.shared.cache
     cache.store(image, for: url)
-    cache.store(image, for: url, in: .memory)
-    try await cache.store(image, for: url, as: .webp).waitUntilWritten()
-    cache.store(data, for: url, showing: image)
+    try await cache.store(data, for: url, showing: image).waitUntilWritten()
 }
 
 @MainActor
@@ -65,38 +80,25 @@ private func attach(cache: ImageCache, url: URL) async throws {
     _ = author
 }
 
-private func workOffline() {
-    ImageManager.shared.isOffline = true
-}
-
-private func lifetimes(request: inout ImageRequest, configuration: inout ImageManager.Configuration) {
-    request.cacheLifetime = CacheLifetime(memory: .seconds(300), disk: .seconds(90 * 86_400))
-    configuration.memoryCacheLifetime = .seconds(3600)
-}
-
+/// Evicts the oldest images. A list is quick enough for some hundred.
 final class AppImages: MemoryCaching {
-    private let entries = Mutex<[ImageKey: [MemoryEntry]]>([:])
+    private let entries = Mutex<[MemoryEntry]>([])
+    private let byteLimit = 64 << 20
 
-    func entry(for query: MemoryQuery) -> MemoryEntry? { entries.withLock { query.best(of: $0[query.key] ?? []) } }
+    func entry(for query: MemoryQuery) -> MemoryEntry? { entries.withLock { query.best(of: $0) } }
     func store(_ entry: MemoryEntry) {
         entries.withLock { entries in
-            entries[entry.key, default: []].removeAll { entry.replaces($0) }
-            entries[entry.key, default: []].append(entry)
+            entries.removeAll { entry.replaces($0) }
+            entries.append(entry)
         }
+        trim(toShare: 1)
     }
-    func removeImages(source: String) { entries.withLock { $0 = $0.filter { $0.key.source != source } } }
-    func removeAll() { entries.withLock { $0 = [:] } }
-    func trim(toShare share: Double) { removeAll() }
-}
-
-final class AppData: DataCaching {
-    private let entries = Mutex<[String: CacheEntry]>([:])
-
-    func entry(for key: String) -> CacheEntry? { entries.withLock { $0[key] } }
-    func store(_ entry: CacheEntry) { entries.withLock { $0[entry.key] = entry } }
-    func remove(_ key: String) { entries.withLock { $0[key] = nil } }
-    func removeAll() { entries.withLock { $0 = [:] } }
-    var usage: CacheUsage {
-        entries.withLock { CacheUsage(count: $0.count, byteCount: $0.values.reduce(0) { $0 + $1.data.count }) }
+    func removeImages(source: String) { entries.withLock { $0.removeAll { $0.key.source == source } } }
+    func removeAll() { entries.withLock { $0 = [] } }
+    func trim(toShare share: Double) {
+        entries.withLock { entries in
+            var byteCount = entries.reduce(0) { $0 + $1.image.cost }
+            while Double(byteCount) > share * Double(byteLimit) { byteCount -= entries.removeFirst().image.cost }
+        }
     }
 }
