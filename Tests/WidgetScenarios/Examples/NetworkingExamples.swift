@@ -7,7 +7,6 @@ import GtkWebImageWidgets
 private func overview() {
     var downloader = ImageDownloader.Configuration()
     downloader.headers["Accept-Language"] = "de"
-    downloader.requestModifier = .headers(["Referer": "https://example.org"])
     var configuration = ImageManager.Configuration()
     configuration.downloader = ImageDownloader(configuration: downloader)
     ImageManager.shared = ImageManager(configuration: configuration)
@@ -28,8 +27,7 @@ actor Tokens {
     private var token = ""
     private var refresh: Task<String, any Error>?
 
-    /// The token to send.
-    /// - Parameter refused: The field that the server has refused; nil for the first attempt.
+    /// - Parameter refused: The field that the server has refused; nil at first.
     func current(insteadOf refused: String?) async throws -> String {
         guard token.isEmpty || refused == "Bearer \(token)" else { return token }
         let task =
@@ -113,24 +111,8 @@ private func ownSource(picture: Picture, library: PhotoLibrary) {
     picture.setImage(with: URL(string: "photo:///sunset.jpg"))
 }
 
-struct ArchiveReader: Sendable {
-    func open(_ path: String) async throws -> (chunks: AsyncStream<Data>, size: Int64) { (AsyncStream { nil }, 0) }
-}
-
-struct Archive: AsyncDataStreaming {
-    let disk: ArchiveReader
-
-    func canLoad(_ url: URL) -> Bool { url.scheme == "archive" }
-
-    func stream(for request: LoaderRequest) async throws -> LoaderStream {
-        let entry = try await disk.open(request.url.path())
-        return LoaderStream(entry.chunks, expectedByteCount: entry.size)
-    }
-}
-
 private func retries(configuration: inout ImageManager.Configuration) {
     configuration.retryPolicy.maximumCount = 3
-    configuration.retryPolicy.initialDelay = .seconds(1)
     configuration.retryPolicy.offlineWait = .seconds(30)
     configuration.retryPolicy.shouldRetry = { $0.isTransient && $0.code != .timedOut }
 }
@@ -142,10 +124,6 @@ private func head(url: URL) async throws {
 
 private func bytes(url: URL) async throws {
     let bytes = try await ImageManager.shared.data(for: url)
-    let task = ImageManager.shared.loadData(url, progress: { received, _ in print(received) }) { result in
-        if case .success(let response) = result { print(response.data.count, response.source) }
-    }
-    task.priority = .high
     print(bytes)
 }
 
