@@ -10,16 +10,14 @@ private func playback(picture: Picture, url: URL, urls: [URL]) {
     picture.imagePlayback.loopCount = 1
     picture.imagePlayback.rate = 0.5
     picture.imagePlayback.mode = .bounce
-    picture.imagePlayback.isAutomatic = false
+
     var request = ImageRequest(url: url)
     request.isFirstFrameOnly = true
     picture.setImage(with: request)
 
-    picture.imagePlayback.ignoresReducedMotion = true
-    picture.imagePlayback.pausesInPowerSaver = false
+    picture.setAnimationImages(with: urls, frameDuration: .milliseconds(150), loopCount: 3)
 
     picture.imagePlayback.isSynchronized = true
-    picture.setAnimationImages(with: urls, frameDuration: .milliseconds(150), loopCount: 3)
 }
 
 @MainActor
