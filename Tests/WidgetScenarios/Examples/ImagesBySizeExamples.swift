@@ -28,15 +28,7 @@ private func service(server: URL, key: String) {
     ImageManager.shared = ImageManager(configuration: configuration)
 }
 
-private func services(
-    configuration: inout ImageManager.Configuration,
-    server: URL,
-    cloud: URL,
-    key: String,
-    salt: String
-) throws {
-    configuration.imageService = try .imgproxy(at: server, key: key, salt: salt, options: ["q:80"])
-    configuration.imageService = .cloudinary(at: cloud, options: ["f_auto", "q_auto"])
+private func services(configuration: inout ImageManager.Configuration, server: URL, key: String) throws {
     configuration.imageService = try .template("https://images.example.org/{width}/{url}")
 
     var service = ImageService.thumbor(at: server, key: key)
