@@ -79,5 +79,4 @@ private func byHand(urls: [URL], later: [URL]) {
 private func moreUrgent(urls: [URL]) {
     let batch = ImagePrefetcher.shared.prefetch(urls)
     batch.priority = .high
-    ImagePrefetcher.shared.priority = .low
 }
