@@ -1,9 +1,8 @@
 import Synchronization
 
-/// Shares what the jobs of one fetch make of its bytes: the decoded image, and the image after each step of a
-/// transformer.
+/// Shares the results of the jobs of one fetch: the decoded image, and the image after each step of a transformer.
 final class DecodeCoalescer: Sendable {
-    /// Locked while its image is made: a second job waits on the decode queue until it is there.
+    /// Locked while its image is made: a second job waits for the image on the decode queue.
     private final class Cell: Sendable {
         let result = Mutex<Result<WebImage, ImageError>?>(nil)
     }
@@ -11,8 +10,8 @@ final class DecodeCoalescer: Sendable {
     private let cells = Mutex<[String: Cell]>([:])
 
     /// - Parameters:
-    ///   - key: Everything that the image depends on, besides the bytes.
-    ///   - make: Called once for each key, or until a job that is not cancelled has called it.
+    ///   - key: Everything that the image depends on, except the bytes.
+    ///   - make: Called once for each key. Called again by the next job if the job that called it was cancelled.
     func image(_ key: String, _ make: () throws(ImageError) -> WebImage) throws(ImageError) -> WebImage {
         let cell = cells.withLock { cells in
             if let cell = cells[key] { return cell }
@@ -38,7 +37,7 @@ final class DecodeCoalescer: Sendable {
 }
 
 extension JobGraph.Job {
-    /// Everything that the decoded image depends on, besides the bytes.
+    /// Everything that the decoded image depends on, except the bytes.
     var decodeKey: String {
         let request = request
         let decoder = request.decoder.map { String(reflecting: type(of: $0)) } ?? ""

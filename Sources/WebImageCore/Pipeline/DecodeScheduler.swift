@@ -1,21 +1,21 @@
-/// Beside stage 5: finds a thread and memory for what a job decodes.
+/// A helper of stage 5: finds a thread and memory for the decode of a job.
 ///
-/// A decode for which there is no memory gives its thread back and is submitted again once there is some, at the priority that
-/// its job has by then. It goes before the others of that priority, since the memory that it holds is idle until it begins.
+/// A decode without memory gives its thread back and is submitted again once there is memory, at the priority that its job
+/// has by then. It runs before other decodes of that priority, because the memory that it holds is idle until it begins.
 struct DecodeScheduler: PipelineStage {
     let context: StageContext
     private var queue: WorkQueue { decodeQueue }
     private var slowQueue: WorkQueue { context.dependencies.slowQueue }
 
-    /// Whether the bytes are decoded on a queue of their own, because that can take seconds.
+    /// Whether the bytes are decoded on the separate queue for slow decodes, because decoding can take seconds.
     func isSlow(_ data: FetchedData, for request: ImageRequest) -> Bool {
         slowQueue !== queue && (data.takesLong || maker.isSlow(data, for: request))
     }
 
-    /// Whether other images wait behind those that are not slow.
+    /// Whether quick decodes are waiting for a thread.
     var isBusy: Bool { slowQueue !== queue && queue.load.waiting > 0 }
 
-    /// Whether there can ever be memory for a decode.
+    /// Whether the budget can ever hold the memory of a decode.
     func canReserve(_ byteCount: Int) -> Bool { byteCount <= budget.decodingLimit }
 
     private func queue(_ isSlow: Bool) -> WorkQueue { isSlow && slowQueue.start() == 0 ? slowQueue : queue }
@@ -23,7 +23,7 @@ struct DecodeScheduler: PipelineStage {
     /// Submits work for a job, which cancels it and changes its priority.
     /// - Parameters:
     ///   - product: What the work makes.
-    ///   - last: The ticket with which the job has waited for memory.
+    ///   - last: The ticket that the job held while it waited for memory.
     func submit(
         _ id: JobGraph.Job.ID,
         making product: JobGraph.Job.Product,
@@ -34,9 +34,9 @@ struct DecodeScheduler: PipelineStage {
     ) {
         let queue = queue(isSlow)
         let ticket = queue.submit(priority: priority, isResumed: last != nil, age: id.number, work)
-        // The work may have begun, and be waiting for memory with a ticket of its own.
+        // The work may have begun already and be waiting for memory with a newer ticket.
         let current = graph.withLock { $0.setDecodeTicket(ticket, of: id, making: product, where: { $0 == last }) }
-        // What has waited for memory holds it, and nobody could cancel it any more.
+        // This work already holds memory. Without a ticket it could never be cancelled.
         if current == nil, last != nil { queue.cancel(ticket) }
         // The priority may have changed before the graph had the ticket.
         if let current, current != priority { queue.setPriority(current, of: ticket) }
@@ -45,7 +45,7 @@ struct DecodeScheduler: PipelineStage {
     /// Has a job wait for memory.
     /// - Parameters:
     ///   - product: What the memory is for.
-    ///   - work: Goes on with the memory, on a thread of the queue.
+    ///   - work: Continues with the memory, on a thread of the queue.
     func wait(
         for byteCount: Int,
         _ id: JobGraph.Job.ID,
@@ -54,15 +54,15 @@ struct DecodeScheduler: PipelineStage {
         _ work: @escaping @Sendable (MemoryBudget.Reservation) -> Void
     ) {
         let ticket = budget.makeTicket()
-        // Whoever does not want the image any more would take the ticket of what has come in its place.
+        // The job may have been cancelled, and its slot for a ticket reused by a newer decode.
         let wanted = graph.withLock { $0.setDecodeTicket(ticket, of: id, making: product) }
         guard let priority = wanted else { return }
         budget.waitForDecoding(byteCount, ticket: ticket, priority: priority, isSlow: isSlow) { [self] reservation in
             guard let priority = graph.job(id)?.priority else { return }
             submit(id, making: product, after: ticket, priority: priority, isSlow: isSlow) { work(reservation) }
         }
-        // The decode may have been cancelled, or its priority changed, before it waited. One that does not wait any more has
-        // another ticket, and this one does nothing.
+        // The decode may have been cancelled, or its priority changed, before it was waiting. If it has stopped
+        // waiting, it has another ticket, and cancelling this one does nothing.
         guard let job = graph.job(id), job.decodeTicket == ticket else {
             return budget.cancel(ticket)
         }
@@ -70,15 +70,15 @@ struct DecodeScheduler: PipelineStage {
     }
 }
 
-/// A decode for a job: of the rendition on disk or, where that is missing or damaged, of the original.
+/// A decode for a job: the decode of the rendition on disk, or of the original if the rendition is missing or damaged.
 struct DecodeRun: Sendable {
     let id: JobGraph.Job.ID
     let product: JobGraph.Job.Product
     var rendition: CacheEntry?
     var original: FetchedData?
-    /// Whether a rendition is made of the image.
+    /// Whether a rendition is made from the image.
     var makesRendition = false
-    /// How many pixels the decoder has found, more than there was memory for.
+    /// The number of pixels that the decoder found when the reserved memory was too small.
     var pixelCount: Int?
 }
 
@@ -86,10 +86,10 @@ struct DecodeRun: Sendable {
 typealias DecodeMemory = (reservation: MemoryBudget.Reservation, cost: ImageMaker.Cost)
 
 extension DecodeScheduler {
-    /// Decodes within this call, or once there is memory. It begins again with more when there are more pixels than the header says.
+    /// Decodes within this call, or once there is memory. If the file has more pixels than it says, it restarts with more.
     /// - Parameters:
     ///   - reservation: The memory, when the decode has waited for it.
-    ///   - show: Takes the image of the rendition, and the time for decoding it.
+    ///   - show: Receives the image of the rendition and the time that decoding it took.
     ///   - decode: Decodes the original.
     ///   - completion: Called with the memory of the image, and with `nil` when there is nothing to decode. Not called when the job is gone.
     func run<Value: Sendable>(
@@ -117,7 +117,7 @@ extension DecodeScheduler {
                 if let image = renditions.image(of: rendition, options: maker.decodeOptions(job.request)) {
                     return completion(job, .success(show(job, image, .now - start)), memory)
                 }
-                // The callers still have the reservation, so that releasing it is not enough.
+                // The callers still hold the reservation, so releasing it here is not enough.
                 memory.shrink(to: 0)
             }
             return self.run(next, show: show, decode: decode, completion: completion)
@@ -137,8 +137,8 @@ extension DecodeScheduler {
             do throws(ImageError) {
                 value = try decode(job, data, (memory, cost))
             } catch {
-                // The memory is given back before more is taken, so that no decode waits for another one. A loader that was left behind
-                // keeps what it has.
+                // The memory is given back before more is taken, so that no decode waits for another one. A decoder
+                // that was abandoned keeps its memory.
                 if error.code != .timedOut, !error.isCancelled { memory.shrink(to: 0) }
                 throw error
             }
@@ -146,7 +146,7 @@ extension DecodeScheduler {
         } catch {
             next.pixelCount = error.pixelCount(after: run.pixelCount)
             guard next.pixelCount != nil else { return completion(job, .failure(error), nil) }
-            // An incremental decoder that has failed gets no bytes a second time.
+            // An incremental decoder that has failed must not receive the bytes a second time.
             graph.withLock { $0.abandonPartialImages(of: run.id) }
             self.run(next, show: show, decode: decode, completion: completion)
         }

@@ -1,10 +1,10 @@
 package import FoundationEssentials
 
 extension Pipeline {
-    /// Everything that a pipeline is made of. Its stages share it in their ``StageContext``.
+    /// The parts that a pipeline is made of. Its stages share them in their ``StageContext``.
     package struct Dependencies: Sendable {
         package var memoryCache: any MemoryCaching
-        /// How long memory serves an image whose request says nothing about it; `nil` for ever.
+        /// How long an image may be served from memory if its request sets no lifetime; `nil` for no limit.
         package var memoryLifetime: Duration?
         /// The cache of original files.
         package var dataCache: (any DataCaching)?
@@ -13,17 +13,17 @@ extension Pipeline {
         package var renditionCoder: (any RenditionCoding)?
         package var loaders: LoaderRegistry
         package var coders: CoderRegistry
-        /// Where the callbacks of tasks are called, unless their caller brings another dispatcher.
+        /// Where the callbacks of tasks are called, unless the caller passes another dispatcher.
         var dispatcher: any CallbackDispatching
         /// Reads and writes files.
         var ioQueue: WorkQueue
         /// Decodes and transforms.
         package var decodeQueue: WorkQueue
-        /// Decodes what can take seconds, so that all other images need not wait for it.
+        /// Decodes images that can take seconds, so that other images need not wait for them.
         var slowQueue: WorkQueue
         /// Changes the job graph on behalf of callers: one thread, which keeps their order.
         var intakeQueue = WorkQueue(name: "gwi-intake", threadCount: 1)
-        /// Whether of the loads that wait outside of the job graph the newest one enters first.
+        /// Whether the newest of the loads that wait outside of the job graph enters first.
         package var admitsNewestFirst = false
         /// The memory of all loads.
         package var budget = MemoryBudget(limit: 1 << 30)
@@ -31,15 +31,15 @@ extension Pipeline {
         package var maximumByteCount = 128 << 20
         package var formats = AllowedFormats()
         package var maximumPixelCount = DecodeOptions().maximumPixelCount
-        /// Whether images keep wide colours, because the toolkit shows them.
+        /// Whether images keep wide colors, because the toolkit shows them.
         package var keepsWideColors = false
         /// How often expired entries are removed from the disk; `nil` for never.
         var maintenanceInterval: Duration? = .seconds(3600)
         /// Whether a ThumbHash is stored with each original.
         package var keepsThumbHashes = false
-        /// How long the disk may leave all reads unanswered before loads go on without it.
+        /// How long the disk may leave all reads unanswered before loads continue without it.
         var diskTimeLimit = Duration.seconds(2)
-        /// The clock of that limit.
+        /// The clock of `diskTimeLimit`.
         var diskWatchClock: any TimeKeeping = SystemClock()
         package var serializer: CacheSerializer?
         package var retryPolicy = RetryPolicy()
@@ -47,15 +47,15 @@ extension Pipeline {
         package var cacheKeyFilter: CacheKeyFilter?
         /// The server that scales images to the sizes at which they are shown.
         package var scaler: ImageScaler?
-        /// The app's code around each load, the outermost first.
+        /// The interceptors of the app, the outermost first.
         package var interceptors: [any ImageIntercepting] = []
         package var requestProcessor: (@Sendable (ImageRequest) -> ImageRequest)?
         package var shouldLoad: (@Sendable (URL) -> Bool)?
         package var shouldRememberFailure: (@Sendable (URL, ImageError) -> Bool)?
         package var observers = Observers<LoadTraceEvent>()
-        /// The order of what the app stores.
+        /// Keeps what the app stores in order.
         var storeOrder = StoreOrder()
-        /// What has become of the images that loads work with.
+        /// Tells whether the images that loads work with were replaced or removed.
         var versions = ImageVersions()
         package var network: any NetworkMonitoring = AlwaysOnline()
         package var clock: any TimeKeeping = SystemClock()
@@ -83,10 +83,10 @@ extension Pipeline {
 }
 
 extension Pipeline.Dependencies {
-    /// The queues that decode. Each knows its own tickets.
+    /// The queues that decode. Each one ignores the tickets of the other.
     var decodeQueues: [WorkQueue] { slowQueue === decodeQueue ? [decodeQueue] : [decodeQueue, slowQueue] }
 
-    /// Remembers a failure if the app wants that: by default a permanent one.
+    /// Remembers a failure if the app asks for it; by default if it is permanent.
     var recordFailure: @Sendable (_ error: ImageError, _ request: ImageRequest) -> Void {
         { [failures, loaders, clock, shouldRememberFailure] error, request in
             // Bytes on this machine are quickly read again.
@@ -99,20 +99,20 @@ extension Pipeline.Dependencies {
 }
 
 extension [WorkQueue] {
-    /// The error of a load for which one of the queues has no thread and the system starts none.
+    /// The error of a load when one of the queues has no thread and the system starts none.
     func shortage(for url: URL) -> ImageError? {
         lazy.map { $0.start() }.first { $0 != 0 }.map { .noThread(for: url, $0) }
     }
 }
 
-// What stages ask the loaders about a request.
+// Questions that stages ask the loaders about a request.
 extension LoaderRegistry {
-    /// The loader of a request: its own, or the first that takes its URL.
+    /// The loader set on the request, or the first registered loader that accepts its URL.
     func loader(for request: ImageRequest) -> (any DataLoading)? {
         request.loader ?? loader(for: request.url)
     }
 
-    /// Whether a cached response serves a request, which may depend on the header fields that its loader would send
+    /// How a cached response may be used for a request. That can depend on the header fields that the loader would send
     /// (RFC 9111, section 4.1).
     func use(of entry: CacheEntry, for request: ImageRequest, now: Date) -> StoredResponseUse {
         let response = entry.response.living(for: request.diskLifetime, from: entry.storedAt)

@@ -1,15 +1,15 @@
 import Synchronization
 
-/// Beside stages 2 and 3: a disk that hangs, as network file systems do, must not hold every load. When no read has ended
-/// for a while, those that wait go on as if the disk had nothing, and so do later ones until a read ends. Loads that have
-/// nothing but the disk wait for it: those of the caches only, and those over the network while there is none.
+/// A helper of stages 2 and 3: keeps a hanging disk, such as a network file system, from blocking every load. If no read has
+/// ended for a while, waiting loads continue as if the disk were empty, and so do later loads until a read ends. Loads that
+/// only the disk can answer keep waiting: loads restricted to the caches, and loads over the network while there is none.
 struct DiskWatch: PipelineStage {
     struct State {
         var isWatching = false
         var isHanging = false
         /// Whether a read has ended since the last look.
         var isAlive = false
-        /// What waited at the last look.
+        /// The reads that were waiting at the last look.
         var waiting = JobGraph.LookUps()
     }
 
@@ -17,7 +17,7 @@ struct DiskWatch: PipelineStage {
     private var clock: any TimeKeeping { context.dependencies.diskWatchClock }
 
     /// Called before a read is queued for a request.
-    /// - Returns: Whether the disk is of use.
+    /// - Returns: Whether the disk may be read.
     func begin(_ request: @autoclosure () -> ImageRequest?) -> Bool {
         let (isHanging, isFirst) = context.disk.withLock { state in
             defer { state.isWatching = true }
@@ -27,7 +27,7 @@ struct DiskWatch: PipelineStage {
         return !isHanging || !hasOtherSource(request())
     }
 
-    /// Whether the image of a request may come from elsewhere than the disk.
+    /// Whether the image of a request may come from somewhere else than the disk.
     private func hasOtherSource(_ request: ImageRequest?) -> Bool {
         guard let request else { return true }
         guard request.cachePolicy.asksLoader, let loader = loaders.loader(for: request) else { return false }
@@ -50,7 +50,7 @@ struct DiskWatch: PipelineStage {
 
     private func look() {
         let (waiting, overdue) = context.disk.withLock { state in
-            // A read that begins meanwhile starts to watch after this look.
+            // A read that begins during this look is seen by the next one.
             let waiting = graph.withLock { $0.lookUps }
             defer {
                 state.waiting = waiting

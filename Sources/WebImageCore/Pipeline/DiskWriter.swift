@@ -2,19 +2,19 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Beside stage 6, on the I/O queue: writes accepted entries to the disk caches when the decode queue is idle, or once too many
-/// bytes wait. What is on its way to the screen needs the processor more.
+/// A helper of stage 6, on the I/O queue: writes accepted entries to the disk caches when the decode queue is idle, or
+/// once too many bytes are waiting. Images on their way to the screen need the processor more.
 final class DiskWriter: Sendable {
     private enum Phase: Equatable {
         case idle
-        /// A turn of the decode queue is awaited.
+        /// Waits for a turn of the decode queue.
         case waiting
         case writing
     }
 
     private struct State {
         var phase = Phase.idle
-        /// Whether something was accepted while a thread was writing.
+        /// Whether an entry was accepted while a thread was writing.
         var hasMore = false
     }
 
@@ -52,12 +52,12 @@ final class DiskWriter: Sendable {
 
     private var isUrgent: Bool { caches.contains { $0.isUrgent } }
 
-    /// Writes once the decode queue has nothing that is more urgent. The I/O queue does it: a slow disk must not occupy the
-    /// threads that decode.
+    /// Writes once the decode queue has no more urgent work. The writing is left to the I/O queue, because a slow disk
+    /// must not occupy the threads that decode.
     private func awaitTurn() {
         decodeQueue.submit(priority: .veryLow) { [self] in
             let isOwn = state.withLock { state in
-                // Writing has become urgent in the meantime.
+                // Writing may have become urgent in the meantime.
                 guard state.phase == .waiting else { return false }
                 state.phase = .writing
                 return true
@@ -99,13 +99,13 @@ extension DiskWriter {
     /// How long the process waits for the disk before it exits.
     private static let longestExit = Duration.milliseconds(300)
 
-    /// Registers the handler with the first entry: an app that stores nothing has none.
+    /// Registers the handler with the first entry, so that an app that stores nothing has no handler.
     private static let registration: pid_t = {
         atexit { DiskWriter.writeAtExit() }
         return getpid()
     }()
 
-    /// Writes what was accepted in the last moments of an app. What takes longer is loaded again one day.
+    /// Writes accepted entries at exit, within `longestExit`. Entries that miss this limit are lost and loaded again.
     private static func writeAtExit() {
         // A forked process has the entries but not the threads, which may have held locks.
         guard registration == getpid() else { return }
@@ -113,7 +113,7 @@ extension DiskWriter {
         guard !writers.isEmpty else { return }
         let end = ContinuousClock.now + longestExit
         let done = DispatchSemaphore(value: 0)
-        // On another thread, since a disk may hang.
+        // This runs on another thread because the disk may hang.
         let code = startDetachedThread {
             for writer in writers { writer.write(until: end) }
             done.signal()

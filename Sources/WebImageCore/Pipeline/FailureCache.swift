@@ -1,24 +1,24 @@
 import FoundationEssentials
 import Synchronization
 
-/// The failures that would repeat. A list that scrolls over a missing image asks the server once.
+/// Remembers failures that would repeat, so that a list that scrolls over a missing image asks the server once.
 package final class FailureCache: Sendable {
     private struct Entry {
         let error: ImageError
         let start: Date
 
-        /// A failure that seems to be of the future is from before the clock was set back, and as good as over.
+        /// A date in the future means that the clock was set back. The entry then counts as expired.
         func isValid(for lifetime: Double, _ now: Date) -> Bool {
             (0..<lifetime).contains(now.timeIntervalSince(start))
         }
     }
 
-    /// What a failure depends on beside the cache key: servers deny images to those who may not see them, also with 404, and of the
-    /// URLs that have one key some may have the image.
+    /// What a failure depends on besides the cache key. Servers deny images to clients without permission, some with
+    /// 404, and several URLs can share one key although only some of them fail.
     private struct Origin: Hashable {
-        /// The hash of the URL without its signature, when it is not the key itself.
+        /// The hash of the URL without its signature; 0 if the URL is the key.
         let url: Int
-        /// The hash of the options and of the user name and password, which are secrets that need not stay in memory.
+        /// The hash of the options and of the user name and password. The secrets themselves need not stay in memory.
         let secrets: Int
         let loader: ObjectIdentifier?
 
@@ -68,7 +68,7 @@ package final class FailureCache: Sendable {
 
     func error(for request: ImageRequest, now: Date) -> ImageError? {
         let (key, lifetime) = (request.sourceKey, lifetime.bounded / .seconds(1))
-        // Few URLs have failed, so that few requests get further. An entry that is over is replaced or makes room later.
+        // Few URLs have failed, so few requests get further than this. Expired entries are replaced or evicted later.
         guard let known = state.withLock({ $0.entries[key] }), let entry = known[Origin(request)] else { return nil }
         return entry.isValid(for: lifetime, now) ? entry.error : nil
     }
@@ -78,9 +78,9 @@ package final class FailureCache: Sendable {
         let (key, origin, lifetime) = (request.sourceKey, Origin(request), lifetime.bounded / .seconds(1))
         var error = error
         error.isRemembered = true
-        // A server can make them long, and many failures are remembered.
+        // The header fields can be long, and many failures are remembered.
         error.head?.headers = [:]
-        // There may be thousands of them.
+        // There may be thousands of attempts.
         error.attemptList = nil
         state.release { state in
             let isFull = state.count >= Self.countLimit
@@ -95,7 +95,7 @@ package final class FailureCache: Sendable {
     func forget(_ request: ImageRequest) {
         let key = request.sourceKey
         state.release { state in
-            // Few URLs have failed, so that few requests get further.
+            // Few URLs have failed, so few requests get further than this.
             state.entries[key] == nil ? nil : state.remove(key, Origin(request))
         }
     }
@@ -109,7 +109,7 @@ package final class FailureCache: Sendable {
         }
     }
 
-    /// Forgets the images that could not be decoded, since there are other decoders now.
+    /// Forgets decoding failures, because a decoder was added.
     func forgetUndecodable() {
         state.release { state in
             let old = state.entries

@@ -2,28 +2,28 @@ import FoundationEssentials
 
 /// The bytes of a fetch and where they came from, shared by the jobs that decode them.
 struct FetchedData: Sendable {
-    /// The bytes, empty when the server confirmed renditions and there is no original.
+    /// The bytes; empty if the server confirmed renditions and there is no original.
     var loaded: LoaderResult
     let origin: LoadSource
-    /// The format of the bytes, recognised once for all that ask.
+    /// The format of the bytes, recognized once for all jobs.
     let format: ImageFormat
-    /// Puts the bytes into the disk cache; `nil` when they come from there or are not kept.
+    /// Puts the bytes into the disk cache; `nil` if they come from the disk cache or are not kept.
     let original: OriginalStore?
-    /// Why these bytes serve although the server should have been asked about them.
+    /// Why these bytes are used although the server should have been asked about them.
     var refreshError: ImageError?
-    /// The attempts that failed before these bytes came, and when the one began that brought them.
+    /// The attempts that failed before, and the start of the attempt that brought these bytes.
     var failures: (earlier: [ImageError.Attempt], start: Date?) = ([], nil)
     /// The date of the original on disk, if there is one or will be: ``CacheEntry/storedAt``.
     var storedAt: Date?
-    /// When the bytes were read or have arrived; `nil` when there are none.
+    /// When the bytes were read or arrived; `nil` if there are none.
     var mark: ImageVersions.Mark?
-    /// Whether a decode has held a thread for so long that others are served first.
+    /// Whether decoding has occupied a thread for so long that other images are decoded first.
     var takesLong = false
-    /// Set when several jobs decode the bytes.
+    /// Set if several jobs decode the bytes.
     var coalescer: DecodeCoalescer?
-    /// The time for reading the disk cache.
+    /// The time that reading the disk cache took.
     var readingDuration = Duration.zero
-    /// The disk-cache entry, when the bytes come from there.
+    /// The disk-cache entry, if the bytes come from the disk cache.
     var entry: CacheEntry?
     /// Counts the bytes until the last job has decoded them.
     var reservation: MemoryBudget.Reservation?
@@ -48,7 +48,7 @@ struct FetchedData: Sendable {
     /// Whether the image is the one that was cached before: the server confirmed it or was unreachable.
     var isConfirmed: Bool { origin == .revalidated || refreshError != nil }
 
-    /// The error of bytes that cannot be decoded because the server has not sent all of them; `nil` when they are what it has.
+    /// The error of bytes that cannot be decoded because the server sent only part of the file; `nil` if the file is complete.
     func incompleteness(_ error: ImageError) -> ImageError? {
         guard origin == .loader, error.code == .badImageData, let head = loaded.head else { return nil }
         let isMissing = loaded.data.isEmpty || head.status == 202
@@ -61,8 +61,8 @@ struct FetchedData: Sendable {
         return ImageError(.transferIncomplete, url: error.url, reason: reason, remedy: remedy, head: head)
     }
 
-    /// The same bytes with what is known of their fetch.
-    /// - Parameter isShared: Whether several jobs decode them, which share what they make.
+    /// The same bytes, with the failures of their fetch.
+    /// - Parameter isShared: Whether several jobs decode the bytes and share the results.
     func following(_ fetch: JobGraph.Fetch?, isShared: Bool) -> FetchedData {
         var data = self
         if isShared { data.coalescer = DecodeCoalescer() }
@@ -71,11 +71,11 @@ struct FetchedData: Sendable {
     }
 }
 
-/// Why an original serves that the server was asked about.
+/// Why an original is used after the server was asked about it.
 struct Confirmation: Sendable {
     /// The original without its bytes.
     let entry: CacheEntry
-    /// The answer that the original is current; `nil` when it serves without one.
+    /// The server's answer that the original is current; `nil` if the original is used without an answer.
     var answer: LoaderResult?
     /// Why there is no answer.
     var refreshError: ImageError?

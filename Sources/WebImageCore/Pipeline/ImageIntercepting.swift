@@ -1,5 +1,5 @@
-/// Stands around the loads of a manager: it sees the request, and may change it, answer from elsewhere, try again, or look at the
-/// result (`ImageManager.Configuration.interceptors`).
+/// Wraps the loads of a manager. An interceptor sees the request and may change it, answer it from another source,
+/// retry, or look at the result. Set interceptors in `ImageManager.Configuration.interceptors`.
 ///
 ///     struct Mirrored: ImageIntercepting {
 ///         func intercept(_ chain: InterceptorChain) async throws(ImageError) -> ImageResponse {
@@ -14,25 +14,25 @@
 ///         }
 ///     }
 ///
-/// The first interceptor of a configuration is the outermost: its request goes to the second one, and so on, and the response comes
-/// back in the opposite order. They stand around what an app asks for, a prefetcher too, after
-/// `ImageManager.Configuration.requestProcessor`; not around loads that belong to it, such as fallbacks, previews and the
-/// refreshing of stale images, nor around loads of bytes (``ImageManager/data(for:)``), which have no image to answer with.
+/// The first interceptor of a configuration is the outermost: its request goes to the second one, and so on, and the response
+/// comes back in the opposite order. Interceptors see the loads that you start, including those of a prefetcher, after
+/// `ImageManager.Configuration.requestProcessor` has run. They do not see the loads that such a load starts itself (fallbacks,
+/// previews, refreshes of stale images), nor loads of bytes (``ImageManager/data(for:)``), which have no image to answer with.
 ///
-/// A memory hit goes past the interceptors, so that it is shown before `setImage` returns, unless one of them asks for it
-/// (``interceptsMemoryHits(of:)``).
+/// A memory hit skips the interceptors, so that the image is shown before `setImage` returns, unless one of them asks
+/// for memory hits (``interceptsMemoryHits(of:)``).
 ///
-/// Interceptors run on Swift's global executor and must not block their thread. One that suspends for long holds up its own load only.
-/// A load that is cancelled completes at once, and the code of the interceptor is cancelled as Swift tasks are.
+/// Interceptors run on Swift's global executor and must not block their thread. An interceptor that suspends for long
+/// delays only its own load. A cancelled load completes at once, and the Swift task that runs the interceptor is cancelled.
 public protocol ImageIntercepting: Sendable {
     /// Loads an image, usually by ``InterceptorChain/proceed()``.
-    /// - Returns: The response of the load: that of the chain, or one of its own.
+    /// - Returns: The response of the load: the response of the chain, or your own.
     /// - Throws: The error of the load.
     func intercept(_ chain: InterceptorChain) async throws(ImageError) -> ImageResponse
 
-    /// Whether an image that is in memory goes through ``intercept(_:)``, too. It is then shown later than without, since the
-    /// interceptor may have an image of its own. Called on the thread that starts the load, the main thread for `setImage`, and must not
-    /// block. Default: no.
+    /// Whether an image that is in memory also goes through ``intercept(_:)``. It then appears later, after `setImage`
+    /// has returned. Called on the thread that starts the load, for `setImage` the main thread, and must not block.
+    /// Default: no.
     func interceptsMemoryHits(of request: ImageRequest) -> Bool
 }
 
@@ -41,9 +41,9 @@ extension ImageIntercepting {
     public func interceptsMemoryHits(of request: ImageRequest) -> Bool { false }
 }
 
-/// What follows an interceptor: the next one, and in the end the load itself.
+/// The rest of the chain behind an interceptor: the next interceptor, and finally the load itself.
 public struct InterceptorChain: Sendable {
-    /// The request as the interceptor before has made it.
+    /// The request as the previous interceptor passed it on.
     public let request: ImageRequest
     private let next: @Sendable (ImageRequest) async throws(ImageError) -> ImageResponse
 
@@ -56,14 +56,14 @@ public struct InterceptorChain: Sendable {
     }
 
     /// Loads the image of the request.
-    /// - Throws: The error of the load, with the code ``ImageError/Code/cancelled`` when it was cancelled.
+    /// - Throws: The error of the load. Its code is ``ImageError/Code/cancelled`` if the load was cancelled.
     public func proceed() async throws(ImageError) -> ImageResponse { try await next(request) }
 
-    /// Loads the image of another request. It may be called several times, also at the same time; partial images and progress
-    /// come from each.
-    /// - Parameter request: A changed copy of ``request``, or a new one. What a new one leaves out about the widget is filled in. Its
-    ///   priority becomes that of the load if it is another one.
-    /// - Throws: The error of the load, with the code ``ImageError/Code/cancelled`` when it was cancelled.
+    /// Loads the image of another request. You may call it several times, even concurrently; each call reports partial
+    /// images and progress.
+    /// - Parameter request: A changed copy of ``request``, or a new one. A new one gets the size and scale of the
+    ///   widget from the original. If its priority differs, the whole load gets that priority.
+    /// - Throws: The error of the load. Its code is ``ImageError/Code/cancelled`` if the load was cancelled.
     public func proceed(with request: ImageRequest) async throws(ImageError) -> ImageResponse {
         try await next(request)
     }

@@ -1,15 +1,15 @@
 package import FoundationEssentials
 
 extension ImageRequest {
-    /// Whether bytes are decoded otherwise than for other requests: with the request's decoder, with its parameters, or as
-    /// the format of its hint.
-    /// - Parameter format: What the bytes are recognised as; `nil` before they are there.
+    /// Whether a request has its own way of decoding: its own decoder, decoder parameters, or a format hint that
+    /// applies.
+    /// - Parameter format: The format recognized from the bytes; `nil` before they arrive.
     func hasOwnDecoding(of format: ImageFormat?) -> Bool {
         decoder != nil || !decoderParameters.isEmpty || formatHint != nil && (format == nil || format == .unknown)
     }
 }
 
-/// Makes the image of a request from bytes: decodes them and runs the transformer. It knows no queue and no graph.
+/// Makes the image of a request from bytes: decodes them and runs the transformer. It knows neither queues nor the graph.
 package final class ImageMaker: Sendable {
     private let coders: CoderRegistry
     private let formats: AllowedFormats
@@ -47,13 +47,13 @@ package final class ImageMaker: Sendable {
         return options
     }
 
-    /// The format of a file: what its bytes are recognised as, or else the hint of the request.
+    /// The format of a file: the one recognized from its bytes, else the hint of the request.
     private func format(_ recognised: ImageFormat, of request: ImageRequest) -> ImageFormat {
         recognised == .unknown ? request.formatHint ?? .unknown : recognised
     }
 
-    /// The decoder of a file, whole or its beginning.
-    /// - Throws: ``ImageError/Code/formatNotAllowed``, and what ``CoderRegistry`` throws.
+    /// The decoder for a whole file or its beginning.
+    /// - Throws: ``ImageError/Code/formatNotAllowed``, and the errors of ``CoderRegistry``.
     package func coder(
         for data: Data,
         as format: ImageFormat,
@@ -61,7 +61,7 @@ package final class ImageMaker: Sendable {
     ) throws(ImageError) -> any ExtendedDecoding {
         try formats.check(format, url: request.url)
         let coder = try coders.decoder(for: data, as: format, url: request.url, preferring: request.decoder)
-        // What the library does not know is a format of the app's, or one that is installed.
+        // A format without a descriptor belongs to the app or was installed on the system.
         if format.descriptor == nil,
             let installed = coder.installedFormat(data.prefix(ImageFormat.sniffLength), as: format)
         {
@@ -70,7 +70,7 @@ package final class ImageMaker: Sendable {
         return coder
     }
 
-    /// The error of a file that begins with these bytes, when they show that it is no image.
+    /// The error of a file that begins with these bytes, if they show that it is not an image.
     func problem(of head: Data, for request: ImageRequest) -> ImageError? {
         let format = ImageFormat(sniffing: head, hint: request.formatHint)
         do throws(ImageError) { _ = try coder(for: head, as: format, of: request) } catch {
@@ -109,8 +109,8 @@ package final class ImageMaker: Sendable {
         coders.decoder(for: format)?.extended.findsThumbnails == true
     }
 
-    /// The thumbnail in a file or the beginning of one, as a partial image.
-    /// - Returns: `nil` when there is none of use, or the decoder does not look for it.
+    /// The thumbnail in a file or in its beginning, as a partial image.
+    /// - Returns: `nil` if there is no useful thumbnail, or the decoder does not look for one.
     func thumbnail(in data: Data, for request: ImageRequest) -> WebImage? {
         let format = ImageFormat(sniffing: data, hint: request.formatHint)
         return (try? coder(for: data, as: format, of: request))?.thumbnail(in: data, options: decodeOptions(request))
@@ -127,7 +127,7 @@ package final class ImageMaker: Sendable {
             max(header.size.width, header.size.height) <= SharedThumbnail.longestSide,
             let decoded = try? coders.decode(thumbnail.data, options: DecodeOptions())
         else { return nil }
-        // Some programs write the size before it is turned upright.
+        // Some programs write the size that the image has before it is turned upright.
         if !decoded.pixelSize.hasShape(of: natural) {
             natural = PixelSize(width: natural.height, height: natural.width)
         }
@@ -141,23 +141,23 @@ package final class ImageMaker: Sendable {
         }
     }
 
-    /// The memory that decoding and changing the image of a job takes, and the decoder.
+    /// The decoder of a job, and the memory that decoding and transforming its image need.
     struct Cost {
         let coder: any ExtendedDecoding
         let format: ImageFormat
-        /// The bytes until its pixels are there.
+        /// The bytes needed until the pixels are decoded.
         let decoding: Int
-        /// The bytes from then on.
+        /// The bytes needed after that.
         let final: Int
-        /// The number of pixels that may be decoded with it.
+        /// The number of pixels that fit into this memory.
         let pixelCount: Int
 
         /// Whether decoding can take seconds.
         var isSlow: Bool { coder.isSlow(format) }
     }
 
-    /// The memory that decoding and changing the image of a job takes.
-    /// - Parameter pixelCount: How many pixels the decoder has found when it was called before.
+    /// The memory that decoding and transforming the image of a job need.
+    /// - Parameter pixelCount: The number of pixels that the decoder found in an earlier call.
     /// - Throws: What ``decode(_:for:_:isCancelled:)`` would throw before it begins.
     func cost(
         of source: FetchedData,
@@ -167,11 +167,11 @@ package final class ImageMaker: Sendable {
     ) throws(ImageError) -> Cost {
         let data = source.loaded.data
         let format = format(source.format, of: job.request)
-        // Without a decoder, or where the format is not allowed, the size does not matter, and nothing reads the header.
+        // Without a decoder, or if the format is not allowed, the size does not matter, so the header is not read.
         let coder = try coder(for: data, as: format, of: job.request)
         let cost = try budget.cost(ofDecoding: data, as: format, pixelCount: pixelCount, decodeOptions(job.request))
         let final = cost.finalByteCount(isChanged: makesRendition || job.request.transformer != nil)
-        // A large image that is changed takes all that there is rather than failing.
+        // A large image with a transformer takes all of the memory rather than failing.
         return Cost(
             coder: coder,
             format: format,
@@ -181,12 +181,12 @@ package final class ImageMaker: Sendable {
         )
     }
 
-    /// Decodes the bytes for a job, with what its partial images have decoded already.
+    /// Decodes the bytes for a job, starting from what its partial images have already decoded.
     ///
     /// - Parameters:
-    ///   - memory: What ``cost(of:for:pixelCount:makesRendition:)`` says.
+    ///   - memory: The reservation and the result of ``cost(of:for:pixelCount:makesRendition:)``.
     ///   - isCancelled: Whether the job is gone.
-    /// - Throws: Also an error with ``ImageError/unreservedPixelCount`` when there are more pixels.
+    /// - Throws: Also an error with ``ImageError/unreservedPixelCount`` if there are more pixels than were reserved.
     func decode(
         _ source: FetchedData,
         for job: JobGraph.Job,
@@ -201,7 +201,7 @@ package final class ImageMaker: Sendable {
                 for chunk in decoding.pending { try decoder.append(chunk) }
                 return try decoder.finish(data).converted(for: options)
             } catch {
-                // Decoding the whole file gives the image after all, or the error.
+                // Decoding the whole file gives either the image or the error to report.
                 WebImageLog.debug("Incremental decoding failed: \(error)")
             }
         }
@@ -213,13 +213,13 @@ package final class ImageMaker: Sendable {
         ).converted(for: options)
     }
 
-    /// Runs the steps of the transformer on a partial or stale image, which nothing shares.
+    /// Runs the steps of the transformer on a partial or stale image, which is not shared with other jobs.
     func transform(_ image: WebImage, for request: ImageRequest) throws(ImageError) -> WebImage {
         try transform(image, for: request) { _, make throws(ImageError) in try make() }.image
     }
 
     /// Runs the steps of the transformer.
-    /// - Parameter share: Returns the image of a step: what `make` returns, or what another job has made under this key.
+    /// - Parameter share: Returns the image of a step: the result of `make`, or the image that another job made under this key.
     func transform(
         _ image: WebImage,
         for request: ImageRequest,
@@ -247,7 +247,7 @@ package final class ImageMaker: Sendable {
 }
 
 extension PixelSize {
-    /// Whether both have one aspect ratio, but for the rounding of their sides.
+    /// Whether both have the same aspect ratio, apart from the rounding of their sides.
     fileprivate func hasShape(of other: PixelSize) -> Bool {
         let (first, second) = (Double(width) * Double(other.height), Double(height) * Double(other.width))
         // A side of 128 pixels is off by up to half a pixel, and one of 4 by an eighth of it.

@@ -1,4 +1,4 @@
-/// What can be shown before the image. Each gives way to those after it, and a partial image to the next one.
+/// What can be shown before the image. Each case is replaced by later cases, and a partial image by the next partial image.
 enum ImagePreview: Int {
     case none
     /// The ThumbHash of the image.

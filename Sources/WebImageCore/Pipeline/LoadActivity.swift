@@ -1,13 +1,13 @@
 /// The work of a manager at one moment: see ``ImageManager/activity``.
 public struct LoadActivity: Sendable, Hashable {
-    /// The loaders at work: transfers over the network, and readers of files.
+    /// The number of running loaders: transfers over the network, and reads of files.
     public var transferCount = 0
-    /// The decoders at work, transformers included.
+    /// The number of running decoders, including transformers.
     public var decodeCount = 0
-    /// The images that wait for a decoder.
+    /// The number of images that wait for a decoder.
     public var waitingDecodeCount = 0
 
-    /// Makes an activity of zeros.
+    /// Creates an activity with all counts zero.
     public init() {}
 
     init(transferCount: Int, decodeCount: Int, waitingDecodeCount: Int) {

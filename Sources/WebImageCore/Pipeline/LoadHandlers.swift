@@ -1,9 +1,9 @@
 /// How the load of an image ends: with a response or with a typed error.
 package typealias ImageResult = Result<ImageResponse, ImageError>
 
-/// The callbacks that a task was made with, under the isolation that the caller wrote them in.
+/// The callbacks of a task, under the isolation that the caller wrote them in.
 ///
-/// The two kinds are kept apart because wrapping a main-actor closure in another one would cost an allocation for
+/// The two kinds are separate because wrapping a main-actor closure in another closure would cost an allocation for
 /// each memory hit, as would closures of a generic type. Only loads of images have a completion here.
 package enum LoadHandlers: Sendable {
     case mainActor(
@@ -17,7 +17,7 @@ package enum LoadHandlers: Sendable {
         completion: @Sendable (ImageResult) -> Void
     )
 
-    /// Handlers that only hear of the end.
+    /// Handlers that only receive the result.
     package static func completion(_ completion: @escaping @Sendable (ImageResult) -> Void) -> LoadHandlers {
         .nonisolated(progress: nil, partial: nil, completion: completion)
     }
@@ -36,7 +36,7 @@ package enum LoadHandlers: Sendable {
         }
     }
 
-    /// The same handlers with another one for progress. Nonisolated handlers stay as they are: bindings have none.
+    /// The same handlers with another progress handler. Nonisolated handlers stay unchanged, because bindings do not use them.
     func reportingProgress(
         to handler: @escaping @MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void
     ) -> LoadHandlers {
@@ -47,7 +47,7 @@ package enum LoadHandlers: Sendable {
         }
     }
 
-    // Main-actor handlers are only ever paired with a dispatcher that delivers on the main thread.
+    // Main-actor handlers are only used with a dispatcher that delivers on the main thread.
 
     func report(received: Int64, expected: Int64?) {
         switch self {

@@ -10,22 +10,22 @@ public typealias ImageTask = LoadTask<WebImage>
 /// The handle of a load of bytes, which may be no image: see ``ImageManager/loadData(_:progress:completion:)``.
 public typealias DataTask = LoadTask<Data>
 
-/// The handle of one load, of an image (``ImageTask``) or of bytes (``DataTask``): it can be cancelled, made more or less urgent, and
-/// awaited. It can be used from any thread.
+/// The handle of one load, of an image (``ImageTask``) or of bytes (``DataTask``). You can cancel it, change its
+/// priority and await its result, from any thread.
 ///
 /// Releasing a task does not cancel its load. A finished task keeps its response, with the pixels or bytes, for as long as it exists.
 public final class LoadTask<Content: Sendable>: Sendable {
-    // What other modules call is specialised for images: generic code looks up types in each call, a fifth of the time of a bind.
+    // Generic code looks up types in each call, a fifth of the time of a bind, so calls from other modules are specialized.
 
     /// How a load ends.
     package typealias Ending = Result<LoadResponse<Content>, ImageError>
 
     private enum Phase {
-        /// The pipeline has not seen the task. A bound widget's task stays here until its binding completes it: the
-        /// binding loads through child tasks, once the widget is mapped and again after a retry.
+        /// The pipeline has not seen the task. The task of a bound widget stays in this phase until its binding
+        /// completes it: the binding loads through child tasks, once the widget is mapped and again after a retry.
         case unstarted
         case running
-        /// The result is known and reported to observers, but not to callers yet.
+        /// The result is known and reported to observers, but not yet to callers.
         case finishing
         case finished(Ending)
     }
@@ -34,24 +34,24 @@ public final class LoadTask<Content: Sendable>: Sendable {
         var phase = Phase.unstarted
         var priority: ImagePriority
         var isCancelled = false
-        /// Released, with all that the closures hold, when the task finishes.
+        /// The callbacks. They are released, with everything they capture, when the task finishes.
         var handlers: LoadHandlers?
-        /// Called after the handlers: those of further callers of a binding, and of everyone who awaits the response.
+        /// Called after the handlers, for further callers of a binding and for all callers that await the response.
         var completions: [@Sendable (Ending) -> Void] = []
-        /// The newest progress, and whether it is still to be delivered.
+        /// The newest progress.
         var progress: (received: Int64, expected: Int64?)?
         var deliversProgress = false
-        /// The newest partial image that is not delivered yet; a newer one replaces it.
+        /// The newest partial image that is not delivered yet.
         var partial: WebImage?
         /// Whether an image from the memory cache was shown at the start.
         var hasCachedImage = false
-        /// The best that was shown.
+        /// The best preview that was shown.
         var preview = ImagePreview.none
         /// The loads of other URLs or attempts on behalf of this task.
         var children: [LoadTask] = []
-        /// The task that this one is a child of, until it ends.
+        /// The task that this one is a child of, until the child ends.
         var parent: LoadTask?
-        /// How often the children were cancelled to be replaced by others.
+        /// How often the children were cancelled in order to be replaced.
         var childGeneration = 0
 
         var isFinished: Bool {
@@ -62,7 +62,7 @@ public final class LoadTask<Content: Sendable>: Sendable {
             if case .running = phase { true } else { false }
         }
 
-        /// Whether the task may still be cancelled and adopt children.
+        /// Whether the task can still be cancelled and adopt children.
         var isOpen: Bool {
             switch phase {
             case .unstarted, .running: !isCancelled
@@ -71,23 +71,23 @@ public final class LoadTask<Content: Sendable>: Sendable {
         }
     }
 
-    /// The request that is loaded.
+    /// The request that the task loads.
     public let request: ImageRequest
-    /// What the interceptors of the manager are given, in a box since few tasks have it; `nil` for a task that goes past them.
+    /// The request that the manager's interceptors receive, boxed because it is rare; `nil` for a task that skips them.
     private let intercepted: Box<ImageRequest>?
-    /// Whether the memory cache was asked for the image just before the start, in vain.
+    /// Whether the memory cache was asked for the image just before the start and did not have it.
     let hasMissedMemory: Bool
     /// A task keeps its pipeline alive.
     private let pipeline: Pipeline
     private let dispatcher: any CallbackDispatching
     private let state: Mutex<State>
 
-    /// Makes a task that the pipeline does not know yet.
+    /// Creates a task that the pipeline does not know yet.
     /// - Parameters:
     ///   - pipeline: The pipeline that loads the image.
     ///   - dispatcher: Where the handlers and completions are called. Main-actor handlers need one that delivers on the
     ///     main thread.
-    ///   - handlers: `nil` for a task whose callers add completions or await it.
+    ///   - handlers: `nil` for a task whose callers add completions or await the response.
     init(_ prepared: PreparedRequest, pipeline: Pipeline, dispatcher: any CallbackDispatching, handlers: LoadHandlers?)
     {
         request = prepared.request
@@ -98,7 +98,7 @@ public final class LoadTask<Content: Sendable>: Sendable {
         state = Mutex(State(priority: request.priority, handlers: handlers))
     }
 
-    /// The urgency of the load; it may change at any time. Default: that of the request.
+    /// The priority of the load. You can change it at any time. Default: the priority of the request.
     public var priority: ImagePriority {
         @_specialize(where Content == WebImage)
         get { state.withLock { $0.priority } }
@@ -106,7 +106,7 @@ public final class LoadTask<Content: Sendable>: Sendable {
         set {
             let (isChanged, children) = state.withLock { state in
                 defer { state.priority = newValue }
-                // The pipeline asks for the priority of a task when it joins its job.
+                // The pipeline reads the priority of a task when the task joins its job.
                 return (state.priority != newValue && state.isRunning, state.children)
             }
             if isChanged { pipeline.updatePriority(of: self) }
@@ -120,14 +120,14 @@ public final class LoadTask<Content: Sendable>: Sendable {
         get { state.withLock { $0.isCancelled } }
     }
 
-    /// Whether the load has ended. It is true by the time the completion is called.
+    /// Whether the load has ended. It is true when the completion is called.
     public var isFinished: Bool {
         @_specialize(where Content == WebImage)
         get { state.withLock { $0.isFinished } }
     }
 
-    /// Ends the load with ``ImageError/Code/cancelled``, unless it has ended. The completion is called later, never
-    /// within this call.
+    /// Ends the load with ``ImageError/Code/cancelled``, unless it has already ended. The completion is called later,
+    /// never within this call.
     @_specialize(where Content == WebImage)
     public func cancel() {
         let (isOpen, isRunning, children) = state.withLock { state -> (Bool, Bool, [LoadTask]) in
@@ -141,9 +141,9 @@ public final class LoadTask<Content: Sendable>: Sendable {
         dispatcher.dispatch { self.complete(.failure(.cancelled(self.request.url))) }
     }
 
-    /// The response, once the load has ended. Cancelling the awaiting Swift task cancels the load, for all who await
-    /// it.
-    /// - Throws: ``ImageError``, with the code ``ImageError/Code/cancelled`` when the load was cancelled.
+    /// The response, once the load has ended. Cancelling the awaiting Swift task cancels the load for all callers that
+    /// await it.
+    /// - Throws: ``ImageError``. Its code is ``ImageError/Code/cancelled`` if the load was cancelled.
     public var response: LoadResponse<Content> {
         get async throws(ImageError) {
             let result = await withTaskCancellationHandler {
@@ -160,7 +160,7 @@ public final class LoadTask<Content: Sendable>: Sendable {
 
 extension LoadTask where Content == WebImage {
     /// The image of the ``response``, once the load has ended.
-    /// - Throws: ``ImageError``, with the code ``ImageError/Code/cancelled`` when the load was cancelled.
+    /// - Throws: ``ImageError``. Its code is ``ImageError/Code/cancelled`` if the load was cancelled.
     public var image: WebImage {
         get async throws(ImageError) { try await response.image }
     }
@@ -168,23 +168,23 @@ extension LoadTask where Content == WebImage {
 
 extension LoadTask where Content == Data {
     /// The bytes of the ``response``, once the load has ended.
-    /// - Throws: ``ImageError``, with the code ``ImageError/Code/cancelled`` when the load was cancelled.
+    /// - Throws: ``ImageError``. Its code is ``ImageError/Code/cancelled`` if the load was cancelled.
     public var data: Data {
         get async throws(ImageError) { try await response.data }
     }
 }
 
-// What starts and ends a load, and the child tasks of one: bindings load through children and end when the image is in place.
+// The start and end of a load, and its child tasks: bindings load through children and end when the image is in place.
 extension LoadTask {
-    /// Hands the task to the first stage of the pipeline. The handlers may be called within this call when it is made where they
-    /// belong.
+    /// Hands the task to the first stage of the pipeline. The handlers may be called within this call if it is made on
+    /// their thread.
     @_specialize(where Content == WebImage)
     package func start() {
         pipeline.memoryStage.start(self)
     }
 
-    /// Adds a completion, which is called within this call when the task has finished, else by the task's dispatcher
-    /// after those that were added before.
+    /// Adds a completion. It is called within this call if the task has finished, else by the task's dispatcher after
+    /// the earlier completions.
     @_specialize(where Content == WebImage)
     package func addCompletion(_ completion: @escaping @Sendable (Ending) -> Void) {
         let result = state.withLock { state -> Ending? in
@@ -195,8 +195,8 @@ extension LoadTask {
         if let result { completion(result) }
     }
 
-    /// Makes another load part of this one: it takes over the priority, and it is cancelled when this one ends.
-    /// - Returns: `false` when this task has finished or was cancelled; the child is not to be started then.
+    /// Makes another load part of this one: the child takes over the priority of this task and is cancelled when this task ends.
+    /// - Returns: `false` if this task has finished or was cancelled; the child must not be started then.
     @_specialize(where Content == WebImage)
     package func adopt(_ child: LoadTask) -> Bool {
         let priority = state.withLock { state -> ImagePriority? in
@@ -210,14 +210,14 @@ extension LoadTask {
         return true
     }
 
-    /// The task that a caller has, for which this one may load.
+    /// The outermost parent: the task that the caller holds.
     var root: LoadTask {
         var task = self
         while let parent = task.state.withLock({ $0.parent }) { task = parent }
         return task
     }
 
-    /// Makes the task of another request, which reports on the threads of the pipeline.
+    /// Creates the task of another request, which reports on the threads of the pipeline.
     func makeChild(_ request: ImageRequest, _ handlers: LoadHandlers?) -> LoadTask {
         LoadTask(
             PreparedRequest(request: request),
@@ -227,13 +227,13 @@ extension LoadTask {
         )
     }
 
-    /// Lets a child go that has ended.
+    /// Drops a child that has ended.
     func disown(_ child: LoadTask) {
         state.release { state in exchange(&state.children, with: state.children.filter { $0 !== child }) }
     }
 
-    /// Handlers of a child that reports its progress and partial images to this task. Partial images are decoded only when there is
-    /// a handler for them.
+    /// Handlers of a child that reports its progress and partial images to this task. Partial images are decoded only
+    /// if there is a handler for them.
     var forwarding: LoadHandlers {
         let partial: @Sendable (WebImage) -> Void = { self.report(partial: $0) }
         return .nonisolated(
@@ -244,7 +244,7 @@ extension LoadTask {
     }
 
     /// Starts the load of another request as a child, which reports on the threads of the pipeline.
-    /// - Returns: `false` when this task has finished or was cancelled.
+    /// - Returns: `false` if this task has finished or was cancelled.
     func startChild(
         _ request: ImageRequest,
         _ handlers: LoadHandlers?,
@@ -257,7 +257,7 @@ extension LoadTask {
         return true
     }
 
-    /// Cancels the children but not the task, which may adopt others: the widget was unmapped, or wants another size.
+    /// Cancels the children but not the task, which may adopt other children: the widget was unmapped, or needs another size.
     @_specialize(where Content == WebImage)
     package func cancelChildren() {
         let children = state.withLock { state in
@@ -268,8 +268,8 @@ extension LoadTask {
         for child in children { child.cancel() }
     }
 
-    /// Has the children report their progress from now on, beginning with what is known.
-    /// - Parameter handler: It replaces the one that they have.
+    /// Makes the children report their progress to another handler from now on.
+    /// - Parameter handler: Replaces the current progress handler of the children.
     /// - Returns: The progress so far; `nil` before the first report.
     package func reportProgressOfChildren(
         to handler: @escaping @MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void
@@ -286,13 +286,13 @@ extension LoadTask {
         return known
     }
 
-    /// Tells the end of a child that was cancelled for the sake of another one from that of the last one.
+    /// Distinguishes the end of a replaced child from the end of the current child.
     package var childGeneration: Int {
         @_specialize(where Content == WebImage)
         get { state.withLock { $0.childGeneration } }
     }
 
-    /// Finishes the task within this call, on the thread that its callbacks belong to. Only the first call counts.
+    /// Finishes the task within this call, which must be on the thread of its callbacks. Only the first call has an effect.
     @_specialize(where Content == WebImage)
     package func complete(_ result: Ending) {
         let ending = state.withLock { state -> (result: Ending, wasRunning: Bool)? in
@@ -326,9 +326,9 @@ extension LoadTask {
     }
 }
 
-// What the stages report. Each call is followed by at most one turn of the dispatcher.
+// What the stages report. Each call leads to at most one turn of the dispatcher.
 extension LoadTask {
-    /// - Returns: Whether the task is to be loaded: it was neither cancelled nor started before.
+    /// - Returns: Whether the task is to be loaded, because it was neither cancelled nor started before.
     func begin() -> Bool {
         state.withLock { state in
             guard !state.isCancelled, case .unstarted = state.phase else { return false }
@@ -352,7 +352,7 @@ extension LoadTask {
         state.withLock { $0.handlers?.wantsPartialImages == true }
     }
 
-    /// Whether a cached image is to be shown until the server has answered.
+    /// Whether a cached image is shown until the server has answered.
     var wantsPreview: Bool {
         state.withLock { $0.handlers?.wantsPartialImages == true && !$0.hasCachedImage }
     }
@@ -367,7 +367,7 @@ extension LoadTask {
         if isFirst { dispatcher.dispatch { self.deliverProgress() } }
     }
 
-    /// Shows an image, unless what it is gives way to what is shown.
+    /// Shows an image, unless a better preview is already shown.
     func report(partial: WebImage, as preview: ImagePreview = .partial) {
         let (isFirst, replaced) = state.withLock { state -> (Bool, WebImage?) in
             guard state.handlers?.wantsPartialImages == true,
@@ -381,7 +381,7 @@ extension LoadTask {
         withExtendedLifetime(replaced) {}
     }
 
-    /// Shows an image within this call, when the caller is on the thread of the callbacks.
+    /// Shows an image within this call if the caller is on the thread of the callbacks.
     func reportNow(partial: WebImage) {
         state.withLock { ($0.hasCachedImage, $0.preview) = (true, .partial) }
         guard dispatcher.isCurrent else { return report(partial: partial) }
@@ -394,7 +394,7 @@ extension LoadTask {
         dispatcher.dispatch { self.complete(result) }
     }
 
-    /// Finishes the task within this call, when the caller is on the thread of the callbacks.
+    /// Finishes the task within this call if the caller is on the thread of the callbacks.
     func finishNow(_ result: Ending) {
         if dispatcher.isCurrent { complete(result) } else { finish(result) }
     }

@@ -2,21 +2,21 @@ public import FoundationEssentials
 
 /// A step of a load, for counters, logs and tests: see ``ImageManager/observe(_:)``.
 public struct LoadTraceEvent: Sendable {
-    /// The steps of a load. A load that joins another one reports the steps of both up to there, and the end of each.
+    /// The steps of a load. A load that joins another one reports its own steps up to the join, the shared steps, and its own end.
     public enum Kind: Sendable {
         /// The app or a widget has asked for the image.
         case requested
-        /// The memory cache has the image, or does not.
+        /// The memory cache has the image, or does not have it.
         case memoryHit, memoryMiss
-        /// The disk cache has the image as it was shown, and has read it in this time.
+        /// The disk cache has the image at the size shown. The value is the time that reading it took.
         case renditionHit(Duration)
-        /// The disk cache has the original file, and has read it in this time.
+        /// The disk cache has the original file. The value is the time that reading it took.
         case diskHit(Duration)
-        /// The disk cache has neither, which it found out in this time.
+        /// The disk cache has neither. The value is the time that looking took.
         case diskMiss(Duration)
         /// A loader was asked for the bytes.
         case fetchStarted
-        /// The first bytes arrived; `expected` is the number of all, when it is known.
+        /// The first bytes arrived; `expected` is the length of the body, if it is known.
         case firstBytes(expected: Int64?)
         /// All bytes arrived.
         case fetched(TransferMetrics?)
@@ -24,14 +24,14 @@ public struct LoadTraceEvent: Sendable {
         case retrying(ImageError, after: Duration)
         /// A partial image was made.
         case partial
-        /// The bytes were decoded, in so much time.
+        /// The bytes were decoded. The value is the time that it took.
         case decoded(Duration)
-        /// The transformer ran, in so much time.
+        /// The transformer ran. The value is the time that it took.
         case transformed(Duration)
         /// The original was handed to the disk cache, which writes it later.
         case stored
-        /// The image, or the error, is on its way to the callbacks, which wait for their dispatcher. Not of an image that is
-        /// delivered within the call that starts the load.
+        /// The image or the error is ready, and its callbacks wait for their dispatcher. Not reported for an image that
+        /// is delivered within the call that starts the load.
         case awaitingDelivery
         /// The load ended with an image from this source.
         case delivered(LoadSource)
@@ -41,27 +41,27 @@ public struct LoadTraceEvent: Sendable {
         case cancelled
     }
 
-    /// Which step the load has taken.
+    /// The step.
     public let kind: Kind
     /// The URL that was requested.
     public let url: URL
     /// The time of the step.
     public let time: ContinuousClock.Instant
-    /// Which load has taken the step, in an app that loads a URL several times at once. It is the identifier of an object that lives
-    /// as long as the load, and may name another load later.
+    /// Identifies the load among several loads of the same URL. It is the identifier of an object that lives as long as
+    /// the load, and may identify another load later.
     ///
-    /// `nil` for what loads of the same URL share, such as a transfer and a decode, and for an image that a widget takes from memory
-    /// without a load, which is requested, hit and delivered within one call.
+    /// `nil` for steps that loads of the same URL share, such as a transfer or a decode, and for an image that a widget
+    /// takes from memory without a load: such an image is requested, found and delivered within one call.
     public let loadID: ObjectIdentifier?
-    /// What was delivered, with the pixels, which an observer had better not keep. `nil` for all other steps, and for a load of bytes
-    /// without an image.
+    /// The delivered response, including its pixels, so an observer should not keep it. `nil` for all other steps, and
+    /// for loads of bytes.
     public let response: ImageResponse?
 }
 
 extension Observers<LoadTraceEvent> {
     /// Reports a step that happens now.
     /// - Parameters:
-    ///   - load: The task that has taken the step. Default: the step is shared.
+    ///   - load: The task that the step belongs to. Default: the step is shared.
     ///   - response: What the task delivers.
     func notify(
         _ url: URL,
@@ -83,9 +83,9 @@ extension Observers<LoadTraceEvent> {
 
 /// A step of a load as its caller sees it: see ``ImageManager/updates(for:)``.
 public enum ImageUpdate: Sendable {
-    /// The bytes received so far and, where the server says so, of all.
+    /// The bytes received so far, and the length of the body if the server states it.
     case progress(received: Int64, expected: Int64?)
-    /// A partial image, or a cached or smaller one that is shown until the load ends.
+    /// A partial image, or a cached or smaller image that is shown until the load ends.
     case partial(WebImage)
     /// The load has ended, with its response or its error. It is the last update.
     case finished(Result<ImageResponse, ImageError>)

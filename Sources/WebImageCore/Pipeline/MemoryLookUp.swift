@@ -10,12 +10,12 @@ struct MemoryHit: Sendable {
     var response: ImageResponse { ImageResponse(image: image, source: .memory, url: url) }
 }
 
-/// Looks into the memory cache. Of an image in several files, a larger one serves as well.
+/// Looks into the memory cache. For an image that has several files, a larger file is also a hit.
 struct MemoryLookUp: PipelineStage {
     let context: StageContext
 
-    /// The image that serves a request.
-    /// - Parameter isRepeated: Whether a miss is not counted, since the same load has been or is counted with another look.
+    /// The image in memory that answers a request.
+    /// - Parameter isRepeated: Whether a miss is not counted, because another look of the same load counts it.
     func hit(for request: ImageRequest, isRepeated: Bool = false) -> MemoryHit? {
         var query = MemoryQuery(request)
         query.isRepeated = isRepeated
@@ -25,7 +25,7 @@ struct MemoryLookUp: PipelineStage {
         return hit(of: request.largerVariants, for: request) { MemoryQuery($0) }
     }
 
-    /// The largest image of a request, whose size does not matter or is not known yet. The look at the right size counts a miss.
+    /// The largest image of a request whose size does not matter yet. Only the look at the right size counts a miss.
     func hit(inAnySizeFor request: ImageRequest) -> MemoryHit? {
         func query(_ request: ImageRequest) -> MemoryQuery {
             var query = MemoryQuery(key: ImageKey(request), size: nil, acceptsLarger: true)
@@ -58,8 +58,8 @@ struct MemoryLookUp: PipelineStage {
         return nil
     }
 
-    /// Whether an image in memory ends a load. If not, its server is asked: the request wants that, or the response is stale
-    /// (RFC 9111, section 4).
+    /// Whether an image in memory ends a load. If not, the server is asked, because the request wants that or the
+    /// response is stale (RFC 9111, section 4).
     func ends(_ request: ImageRequest, _ hit: MemoryHit) -> Bool {
         !request.cachePolicy.revalidatesCachedImage && !validates(hit.entry, for: request)
     }
@@ -79,6 +79,6 @@ extension MemoryCaching {
         entry(for: query).flatMap { $0.terms?.varying?.matches(request) ?? true ? $0 : nil }
     }
 
-    /// The entry that serves a request.
+    /// The entry that answers a request.
     func entry(for request: ImageRequest) -> MemoryEntry? { entry(for: MemoryQuery(request), answering: request) }
 }

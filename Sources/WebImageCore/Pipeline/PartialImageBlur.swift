@@ -1,21 +1,21 @@
 extension WebImage {
-    /// The share of the longer side that the deviation of the blur is when nothing has arrived yet.
+    /// The deviation of the blur, as a share of the longer side, before any bytes have arrived.
     private static let blurShare = 0.04
-    /// The largest deviation in pixels that is not worth its time.
+    /// A deviation in pixels below which blurring is not worth its time.
     private static let invisibleDeviation = 2.0
 
     /// A partial image with a blur that hides how coarse it is.
     ///
-    /// It is blurred with fewer pixels, which takes a fraction of the time, and GTK enlarges it when it is drawn.
+    /// The image is blurred with fewer pixels, which takes a fraction of the time. GTK enlarges it when drawing.
     /// - Parameters:
     ///   - share: How much of the file has arrived, from 0 to 1.
-    ///   - keepsSize: Whether the result has as many pixels, because a transformer counts them.
-    /// - Returns: The same image when no blur would be seen or there is no memory for one.
+    ///   - keepsSize: Whether the result has the same number of pixels, because a transformer counts them.
+    /// - Returns: The same image if the blur would be invisible or there is no memory for it.
     package func blurred(arrived share: Double, keepsSize: Bool) -> WebImage {
         let missing = 1 - share.bounded(to: 0...1, ifNaN: 0)
         let deviation = Double(max(pixelSize.width, pixelSize.height)) * Self.blurShare * missing * missing
         guard animation == nil, deviation >= Self.invisibleDeviation else { return self }
-        // A blur of two pixels is enough to be smooth when it is enlarged.
+        // A blur of two pixels still looks smooth after enlarging.
         let factor = max(2, (deviation / 2).rounded(.down))
         func divided(_ side: Int) -> Int { max(1, Int(bounded: (Double(side) / factor).rounded())) }
         let size = PixelSize(width: divided(pixelSize.width), height: divided(pixelSize.height))
@@ -28,8 +28,8 @@ extension WebImage {
 }
 
 extension JobGraph.Fetch.Attempt {
-    /// How much of the file has arrived, from 0 to 1. Without a length from the server it is half of it at most: then a file of
-    /// usual compression is expected, or twice what is there.
+    /// How much of the file has arrived, from 0 to 1. If the server states no length, the share is estimated from a
+    /// file of usual compression, and is at most one half.
     /// - Parameter pixelCount: The number of pixels of the image.
     func arrivedShare(pixelCount: Int) -> Double {
         guard let expected = progress.expected, expected > 0 else {

@@ -15,7 +15,7 @@ package final class Pipeline: PipelineStage {
         graph.connect(to: self)
     }
 
-    /// Carries out the effects of a change of the graph, with its lock free.
+    /// Carries out the effects of a change of the graph. The lock of the graph is free by then.
     func apply(_ effects: [JobGraph.Effect]) {
         for effect in effects {
             switch effect {
@@ -50,10 +50,10 @@ package final class Pipeline: PipelineStage {
         return request.cacheAccess.writes.contains(.originals)
     }
 
-    /// Loads a cached image again for its next use: one conditional request, whose result only goes to the caches.
+    /// Loads a cached image again for its next use: one conditional request, whose result goes only to the caches.
     private func refresh(_ request: ImageRequest) {
         var request = request
-        // The rest of the request says which image it is, and where it is cached.
+        // The other fields of the request say which image it is and where it is cached.
         request.loading = .complete
         request.cachePolicy = .refresh
         request.priority = .low
@@ -62,20 +62,20 @@ package final class Pipeline: PipelineStage {
     }
 }
 
-// What tasks ask for.
+// Requests of tasks.
 extension Pipeline {
-    /// Takes a cancelled task out of whatever stage it is in.
+    /// Removes a cancelled task from its current stage.
     func cancel(_ task: some AnyLoadTask) {
         if task.interceptedRequest != nil { interceptorStage.cancel(task) }
         intake.add(.cancel(task))
     }
 
-    /// Moves the work for a task whose priority has changed.
+    /// Moves the work of a task whose priority has changed.
     func updatePriority(of task: some AnyLoadTask) {
         intake.add(.updatePriority(task))
     }
 
-    /// Reports the end of a task to the observers, before its callers hear of it.
+    /// Reports the end of a task to the observers, before its callers are told.
     func taskDidFinish<Content>(_ task: LoadTask<Content>, with result: LoadTask<Content>.Ending) {
         let url = task.request.url
         switch result {
@@ -86,21 +86,21 @@ extension Pipeline {
     }
 }
 
-// What the manager asks for.
+// Requests of the manager.
 extension Pipeline {
     /// Ends every wait before a retry, because the network is back.
     func retryNow() {
         graph.update { $0.endAllBackoffs() }
     }
 
-    /// The numbers of jobs and fetches in flight. What callers have asked for and is not done yet counts as jobs.
+    /// The numbers of jobs and fetches in flight. Loads that have not entered the graph yet count as jobs.
     var activeCounts: (jobs: Int, fetches: Int) {
         let pendingCount =
             variantStage.tasks.count + intake.pendingCount + intake.waitingCount + interceptorStage.tasks.count
         return graph.withLock { ($0.jobs.count + pendingCount, $0.fetches.count) }
     }
 
-    /// What the loaders and the decoders do.
+    /// The work of the loaders and the decoders.
     var activity: LoadActivity {
         let decodes = dependencies.decodeQueues.map(\.load)
         return LoadActivity(
@@ -117,16 +117,16 @@ extension Pipeline {
         set { intake.isSuspended = newValue }
     }
 
-    /// The tasks of callers that want images, and have started and not finished.
+    /// The running tasks that load images, as their callers know them.
     var runningTasks: [ImageTask] {
-        // A task that joins in between is in both.
+        // A task that joins between the two reads is in both lists.
         roots(
             of: variantStage.tasks + intake.pendingTasks.compactMap { $0 as? ImageTask } + interceptorStage.tasks
                 + graph.withLock { $0.jobs.values.flatMap(\.tasks) }
         )
     }
 
-    /// The tasks of callers that want bytes, and have started and not finished.
+    /// The running tasks that load bytes, as their callers know them.
     var runningDataTasks: [DataTask] {
         roots(
             of: intake.pendingTasks.compactMap { $0 as? DataTask }
@@ -139,6 +139,6 @@ extension Pipeline {
         return tasks.map(\.root).filter { !$0.isFinished && seen.insert(ObjectIdentifier($0)).inserted }
     }
 
-    /// The request as the configuration of the app wants it. Whatever looks at a request does so after this call.
+    /// The request after the configuration of the app is applied. All stages look at this request.
     package func prepare(_ request: ImageRequest) -> ImageRequest { preparation.resolve(preparation.process(request)) }
 }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 extension CacheEntry {
-    /// The memory of the pixels of a rendition.
+    /// The bytes that the pixels of a rendition take in memory.
     var pixelByteCount: Int {
         rendition.map { $0.size.pixelCount.boundedProduct($0.isDeep == true ? 8 : 4) } ?? 0
     }
@@ -13,7 +13,7 @@ struct RenditionTier: PipelineStage {
     var cache: DiskCache? { context.dependencies.renditionCache }
     private var coder: (any RenditionCoding)? { context.dependencies.renditionCoder }
 
-    /// Whether a request reads or writes a rendition. An image at its own size decodes as quickly from the original.
+    /// Whether a request reads or writes a rendition. An image at its original size decodes as quickly from the original.
     func isUsed(by request: ImageRequest) -> Bool {
         guard cache != nil, request.resolvedDecodeSize != .original || request.transformer != nil else { return false }
         guard let loader = loaders.loader(for: request) else { return false }
@@ -22,25 +22,25 @@ struct RenditionTier: PipelineStage {
 
     /// Whether a request reads a rendition.
     func isQueried(by request: ImageRequest) -> Bool {
-        // The bytes of a file come with its image for one read, and for one decode more with its rendition.
+        // For a local file, the bytes and the image come with one read; a rendition would cost an additional decode.
         request.readTiers.contains(.renditions) && isUsed(by: request)
             && !(request.includesData && fileLoader(for: request) != nil)
     }
 
-    /// The loader of a file, which may have changed since its rendition was made; `nil` for what another loader takes.
+    /// The loader of a local file, which may have changed since its rendition was made; `nil` for other loaders.
     func fileLoader(for request: ImageRequest) -> LocalLoader? {
         loaders.loader(for: request).flatMap { $0.isOfFiles ? $0 as? LocalLoader : nil }
     }
 
-    /// How a rendition is used for a request now.
+    /// How a rendition may be used for a request now.
     /// - Parameter entry: The original of the rendition, or the rendition itself when there is none.
     func use(of entry: CacheEntry, for request: ImageRequest) -> StoredResponseUse {
         loaders.use(of: entry, for: request, now: clock.now)
     }
 
-    /// The image of an entry; `nil` when the entry is damaged.
+    /// The image of an entry; `nil` if the entry is damaged.
     func image(of entry: CacheEntry, options: DecodeOptions) -> WebImage? {
-        // The size comes from a file, so memory is allocated for no more than a decoder may allocate.
+        // The size comes from a file, so it may not exceed what a decoder may allocate.
         guard let info = entry.rendition, info.size == info.size.bounded,
             info.size.pixelCount <= options.maximumPixelCount,
             let pixels = coder?.decode(entry.data, info)
@@ -48,11 +48,11 @@ struct RenditionTier: PipelineStage {
         return info.image(pixels, options)
     }
 
-    /// The entry of an image, encoded; `nil` when the image is not worth one.
+    /// The encoded entry of an image; `nil` if the image is not worth storing.
     /// - Parameters:
-    ///   - job: What was decoded, with its tasks.
-    ///   - originalDate: The date of the original that the image was decoded from: ``CacheEntry/storedAt``; that of the
-    ///     load when the original is not kept.
+    ///   - job: The job that decoded the image.
+    ///   - originalDate: The date of the original that the image was decoded from (``CacheEntry/storedAt``), or the
+    ///     date of the load if the original is not kept.
     func entry(
         for image: WebImage,
         of job: JobGraph.Job,
@@ -62,7 +62,7 @@ struct RenditionTier: PipelineStage {
         // The rendition of an animation would be a still image.
         guard image.animation == nil, let cache, isUsed(by: job.request),
             job.tasks.contains(where: { $0.request.cacheAccess.writes.contains(.renditions) }),
-            // A file that is changing has no version yet, by which the rendition would be found outdated.
+            // A file that is changing has no version yet, so an outdated rendition could not be detected.
             response.etag != nil || fileLoader(for: job.request) == nil,
             // A rendition with fewer than half of the pixels decodes faster than the original.
             job.request.transformer != nil
@@ -76,6 +76,6 @@ struct RenditionTier: PipelineStage {
 }
 
 extension DataLoading {
-    /// Whether the loader is one for files, which tell their versions apart.
+    /// Whether the loader reads files and tells their versions apart.
     var isOfFiles: Bool { (self as? LocalLoader)?.hasVersions == true }
 }

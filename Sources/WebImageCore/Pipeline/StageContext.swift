@@ -1,18 +1,18 @@
 import Synchronization
 
-/// What the stages of a pipeline share: the parts that it is made of, the jobs, and the state of the stages that have one.
+/// The state that the stages of a pipeline share: its parts, the jobs, and the state of individual stages.
 final class StageContext: Sendable {
     let dependencies: Pipeline.Dependencies
     let graph: SharedGraph
     let maker: ImageMaker
     let writer: DiskWriter
-    /// The queues without which no image is loaded.
+    /// The queues that every load needs.
     let requiredQueues: [WorkQueue]
     let intake: Mutex<GraphIntake.State>
     let disk = Mutex(DiskWatch.State())
-    /// The tasks that wait for the disk to say whether it has a larger file.
+    /// The tasks that wait for the disk to look for a larger file.
     let waitingForVariants = Mutex<[ObjectIdentifier: ImageTask]>([:])
-    /// The tasks whose interceptors have not ended.
+    /// The tasks whose interceptors are still running.
     let intercepted = Mutex<[ObjectIdentifier: InterceptorStage.Running]>([:])
 
     init(_ dependencies: Pipeline.Dependencies) {
@@ -25,7 +25,7 @@ final class StageContext: Sendable {
     }
 }
 
-/// A stage of the pipeline: a value around what all stages share, which calls the next one by its name.
+/// A stage of the pipeline: a value around the shared context, which calls the next stage by its name.
 protocol PipelineStage: Sendable {
     var context: StageContext { get }
 }

@@ -3,7 +3,7 @@ extension VaryingFields {
     init?(_ response: ResponseMetadata, _ request: ImageRequest) {
         guard response.vary != nil || response.redirects?.vary != nil else { return nil }
         let fields = Set((response.vary ?? [:]).keys).union((response.redirects?.vary ?? [:]).keys)
-        // A coding changes nothing in the image.
+        // A content coding changes nothing in the image.
         let names = fields.subtracting(["accept-encoding", "*"]).sorted()
         guard !names.isEmpty else { return nil }
         self.init(names: names, request)
@@ -14,7 +14,7 @@ extension VaryingFields {
         let headers = options?.headers.fieldsByLowercasedName ?? [:]
         let values = names.map { name in
             switch name {
-            // Both become fields when the request is sent.
+            // The credential and the cookies become header fields when the request is sent.
             case "authorization":
                 let credential = options?.credential.map { "\($0.user):\($0.password)" } ?? request.url.userInfo
                 return headers[name] ?? credential ?? ""
@@ -25,6 +25,6 @@ extension VaryingFields {
         self.init(names: names, values: values, modifier: options?.requestModifier)
     }
 
-    /// Whether the response answers another request as well.
+    /// Whether the response also answers another request.
     func matches(_ request: ImageRequest) -> Bool { VaryingFields(names: names, request) == self }
 }

@@ -1,17 +1,17 @@
 extension JobGraph {
-    /// What has to be done after a mutation.
+    /// Work that a mutation of the graph requires.
     enum Effect: Sendable {
         /// Stage 2 reads the rendition cache for a job.
         case lookUpRendition(Job.ID, ImagePriority)
         /// Stage 3 reads the disk cache for a fetch, or passes it on to its loader.
         case lookUpOriginal(Fetch.ID, ImagePriority)
-        /// Stage 3 reads the original again that the server was asked about.
+        /// Stage 3 reads the original again, after the server was asked about it.
         case readConfirmed(Fetch.ID, Confirmation, ImagePriority)
         /// Stage 4 asks the loader again.
         case load(Fetch.ID)
-        /// An attempt has failed although the loader has ended.
+        /// An attempt failed after its loader had succeeded.
         case recover(Fetch.ID, ImageError)
-        /// A cached image is due to be renewed in the background.
+        /// A cached image must be refreshed in the background.
         case refresh(ImageRequest)
         case startStreaming(any FetchOperation)
         case prioritizeRead(WorkQueue.Ticket, ImagePriority)
@@ -20,7 +20,7 @@ extension JobGraph {
         case cancelRead(WorkQueue.Ticket)
         case cancelDecode(WorkQueue.Ticket)
         case cancelLoad(any FetchOperation)
-        /// No task waits for this load. It is cancelled unless it is nearly complete.
+        /// No task waits for this load. The load is cancelled unless it is nearly complete.
         case abandonLoad(Fetch.ID, any FetchOperation)
     }
 }

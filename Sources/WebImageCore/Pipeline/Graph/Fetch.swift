@@ -4,45 +4,45 @@ extension JobGraph {
     /// A load of bytes that jobs share.
     struct Fetch: Sendable {
         struct ID: Hashable, Sendable {
-            /// The age as well: of two loads, that with the smaller number was asked for first.
+            /// The age as well: the load with the smaller number was requested first.
             let number: UInt64
         }
 
         /// What the fetch is doing.
         enum Phase: Sendable {
-            /// No job needs the bytes yet: the rendition cache may have what all of them want.
+            /// No job needs the bytes yet: the rendition cache may answer all of them.
             case pending
             /// The disk cache is being read.
             case lookingUp(WorkQueue.Ticket?)
-            /// The bytes that are not decoded yet leave no room for those on the disk.
+            /// The fetch waits for memory: bytes that are not decoded yet fill the budget.
             case waitingForRoom
             /// The loader is about to be called again.
             case starting
-            /// The loader is at work.
+            /// The loader is running.
             case loading(Attempt)
-            /// The fetch waits until the loader is asked again.
+            /// The fetch waits for the next attempt.
             case backingOff
         }
 
-        /// One try at the loader. The next one starts from nothing.
+        /// One call of the loader. The next attempt starts from nothing.
         struct Attempt: Sendable {
             /// `nil` until the loader has returned.
             var operation: (any FetchOperation)?
             var hasFirstBytes = false
-            /// The bytes so far, while they are streamed: jobs that join later decode them, too.
+            /// The bytes so far, while they are streamed. Jobs that join later decode them as well.
             var chunks: [Data] = []
-            /// The bytes that the loader has told of, and of how many.
+            /// The number of bytes that the loader has reported, and the length of the body.
             var progress: (received: Int64, expected: Int64?) = (0, nil)
-            /// Counts these bytes.
+            /// Counts the bytes in `chunks`.
             var streamed: MemoryBudget.Reservation?
-            /// Whether memory ran out for these bytes: the attempt makes no further partial images.
+            /// Whether memory ran out for `chunks`. The attempt then makes no further partial images.
             var hasDroppedStream = false
         }
 
-        /// The cached copy that the server is asked about.
+        /// The cached copy that the server is asked to validate.
         enum Validation: Sendable {
             case none
-            /// The entry is without its bytes, which would take memory for as long as the server needs.
+            /// The entry without its bytes, which would occupy memory until the server answers.
             indirect case original(CacheEntry, isAnswer: Bool)
             /// There is no original, but every job has a rendition.
             case renditions
@@ -56,45 +56,45 @@ extension JobGraph {
         var priority: ImagePriority
         var phase = Phase.pending
         var validation = Validation.none
-        /// Whether a job decodes partial images, so that the loader hands out the bytes as they arrive.
+        /// Whether a job decodes partial images, so the loader must deliver the bytes as they arrive.
         var wantsStreaming = false
         /// The number of attempts so far.
         var attemptCount = 0
-        /// When the attempt has begun that is under way or has brought the bytes.
+        /// When the attempt started that is running or has brought the bytes.
         var attemptStart: Date?
-        /// The attempts that have failed, after each of which there was another one.
+        /// The failed attempts that were followed by another attempt.
         var failures: [ImageError.Attempt] = []
-        /// Whether the fetch has backed off because the machine was offline, which it does once.
+        /// Whether the fetch has waited for the network, which it does only once.
         var hasWaitedForNetwork = false
 
-        /// Whether anybody waits for the bytes.
+        /// Whether a job or a reader waits for the bytes.
         var isWanted: Bool { !jobs.isEmpty || !readers.isEmpty }
 
         var attempt: Attempt? {
             if case .loading(let attempt) = phase { attempt } else { nil }
         }
 
-        /// Whether the loader is at work.
+        /// Whether the loader is running.
         var isLoading: Bool {
             if case .loading = phase { true } else { false }
         }
 
-        /// The attempt that fails now.
+        /// The current attempt, as one that fails with an error.
         func attempt(failingWith error: ImageError, at now: Date) -> ImageError.Attempt {
             ImageError.Attempt(error, of: request.url, from: attemptStart, to: now)
         }
 
-        /// The error that ends the fetch, with all that was tried.
+        /// The error that ends the fetch, with the history of its attempts.
         func ending(with error: ImageError, at now: Date) -> ImageError {
             error.ending(attempt(failingWith: error, at: now), after: failures)
         }
 
-        /// The original that the server is asked about, without its bytes.
+        /// The original that the server is asked to validate, without its bytes.
         var storedOriginal: CacheEntry? {
             if case .original(let entry, _) = validation { entry } else { nil }
         }
 
-        /// The same, if it may serve when the server cannot be asked.
+        /// `storedOriginal`, if it may be used when the server is unreachable.
         var usableOriginal: CacheEntry? {
             if case .original(let entry, isAnswer: true) = validation { entry } else { nil }
         }

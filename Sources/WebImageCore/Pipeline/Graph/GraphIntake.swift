@@ -1,62 +1,62 @@
 import Glibc
 import Synchronization
 
-/// What callers ask of the job graph, in the order in which they have asked.
+/// The changes that callers make to the job graph, in the order of their calls.
 ///
-/// A caller is often the main thread in the middle of a frame, so it only adds to a list. One thread makes the changes and carries
-/// out their effects: a call never waits for the lock of the graph, and costs the same however much is under way.
+/// The caller is often the main thread in the middle of a frame, so it only appends to a list. One thread makes the changes
+/// and carries out their effects. A call never waits for the lock of the graph, and costs the same under any load.
 ///
-/// The graph takes some dozens of loads of images at a time, and the others wait, which costs next to nothing: a list of thousands
-/// neither keeps the processor from its first images nor fills the memory. Only loads that are as urgent or more count, so that a
-/// more urgent load does not wait for others. The graph says when one has ended. While none does, others enter slowly all the same:
-/// those within may wait for a server that does not answer, or for a load that waits here. Loads of bytes decode nothing, and enter
-/// at once.
+/// The graph admits some dozens of image loads at a time. The others wait, which costs next to nothing, so a list of
+/// thousands neither delays its first images nor fills the memory. Only loads of the same or a higher priority count,
+/// so that urgent loads do not wait for others. The graph reports when a job has ended. If none ends, waiting loads
+/// still enter slowly, because the loads inside may wait for a server that does not answer, or for a load outside.
+/// Loads of bytes decode nothing and enter at once.
 struct GraphIntake: PipelineStage {
     enum Change: Sendable {
-        /// The image of a task is not in memory, or a task wants bytes.
+        /// A task enters: its image is not in memory, or it loads bytes.
         case enter(any AnyLoadTask)
         case cancel(any AnyLoadTask)
         case updatePriority(any AnyLoadTask)
-        /// Tasks no longer wait, after the changes that were made while they did.
+        /// Ends the suspension, after the changes that were made during it.
         case resume
     }
 
     struct State {
         var changes: [Change] = []
-        /// The array of the batch before, whose memory the next one takes.
+        /// The array of the previous batch, whose memory the next batch reuses.
         var spare: [Change] = []
         /// The changes that are being made.
         var running: [Change] = []
         var isScheduled = false
         var isSuspended = false
-        /// Whether tasks wait. They still do until the changes are made that came before the end of the suspension.
+        /// Whether tasks wait. They wait until the changes that were made before the end of the suspension are done.
         var isHolding = false
-        /// Whether loads that wait are about to enter.
+        /// Whether waiting loads are about to enter.
         var isAdmitting = false
         var waiting: WaitingLoads
-        /// Whether loads that wait may have room, since a job has ended or none has for long.
+        /// Whether there may be room for waiting loads, because a job has ended or none has for long.
         var isDue = false
-        /// Whether the end of a period is awaited in which others may end.
+        /// Whether a timer runs that ends the current period.
         var isTimed = false
-        /// Whether a load has entered in this period.
+        /// Whether a load has entered because there was room in this period.
         var hasEntered = false
-        /// How many loads enter a graph that has enough.
+        /// How many loads may enter although the graph is full.
         var excess = 0
 
         var admits: Bool { !isHolding && !waiting.isEmpty }
         var hasMore: Bool { !changes.isEmpty || isDue && admits }
     }
 
-    /// The number of loads from which on others wait that are no more urgent. Decoders and connections are busy with fewer.
+    /// The number of jobs from which loads of no higher priority wait. Fewer keep decoders and connections busy.
     private static let enough = 64
-    /// How many loads enter a graph that has enough after a period in which none did: some 2,000 a second.
+    /// How many loads enter a full graph after a period in which none did: some 2,000 a second.
     private static let excess = (loadCount: 16, period: Duration.milliseconds(8))
-    /// How many loads enter before the changes are looked at that have come meanwhile.
+    /// How many loads enter before the changes that have arrived in the meantime are made.
     private static let admittedAtOnce = 64
 
     let context: StageContext
 
-    /// The number of changes that are still to be made.
+    /// The number of changes that are not made yet.
     var pendingCount: Int {
         context.intake.withLock { max($0.changes.count + $0.running.count, $0.isAdmitting ? 1 : 0) }
     }
@@ -64,13 +64,13 @@ struct GraphIntake: PipelineStage {
     /// The number of tasks that wait outside of the graph.
     var waitingCount: Int { context.intake.withLock { $0.waiting.count } }
 
-    /// The tasks that are on their way into the graph, or wait outside. One that joins right now may be in the graph, too.
+    /// The tasks that are on their way into the graph or wait outside. A task that is joining may also be in the graph.
     var pendingTasks: [any AnyLoadTask] {
         let (waiting, changes) = context.intake.withLock { ($0.waiting.all, $0.running + $0.changes) }
         return waiting.map(\.task) + changes.compactMap { if case .enter(let task) = $0 { task } else { nil } }
     }
 
-    /// Whether all tasks wait that are outside of the graph. Those within go on.
+    /// Whether all tasks outside of the graph wait. Tasks inside continue.
     var isSuspended: Bool {
         get { context.intake.withLock { $0.isSuspended } }
         nonmutating set {
@@ -87,7 +87,7 @@ struct GraphIntake: PipelineStage {
         wake { $0.changes.append(change) }
     }
 
-    /// Lets loads that wait into the room that jobs have left.
+    /// Lets waiting loads into the room that ended jobs have left.
     func jobsEnded() {
         wake { $0.isDue = true }
     }
@@ -116,7 +116,7 @@ struct GraphIntake: PipelineStage {
             if let changes = takeBatch() {
                 var batch = changes
                 for change in batch { make(change) }
-                // Tasks are released here, with what their closures hold, and not by the caller of the next change.
+                // Tasks and the closures they hold are released on this thread, and not by the caller of the next change.
                 context.intake.release { exchange(&$0.running, with: []) }
                 batch.removeAll(keepingCapacity: true)
                 context.intake.withLock { $0.spare = batch }
@@ -125,8 +125,8 @@ struct GraphIntake: PipelineStage {
         } while hasMoreSoon() || !endIfIdle()
     }
 
-    /// Rests before the thread goes to sleep. A list binds dozens of images within a frame, and waking the thread for each would
-    /// take the main thread a quarter of the time of a bind. While loads wait, jobs end one after another.
+    /// Waits a moment before the thread goes to sleep. A list binds dozens of images within a frame, and waking the thread for each
+    /// of them would take the main thread a quarter of the time of a bind. While loads wait, jobs keep ending one after another.
     private func hasMoreSoon() -> Bool {
         let (hasChanges, admits) = context.intake.withLock { (!$0.changes.isEmpty, $0.admits) }
         if hasChanges { return true }
@@ -150,7 +150,7 @@ struct GraphIntake: PipelineStage {
         }
     }
 
-    /// Lets loads that wait into the graph, those that are most urgent first.
+    /// Lets waiting loads into the graph, the most urgent first.
     private func admit() {
         var (excess, begins) = context.intake.withLock { state in
             state.isAdmitting = state.admits
@@ -168,7 +168,7 @@ struct GraphIntake: PipelineStage {
         while let priority = context.intake.withLock({ $0.waiting.highestPriority() }) {
             let hasRoom = graph.withLock { $0.jobCount(from: priority) < Self.enough }
             guard hasRoom || excess > 0 else { break }
-            // The changes that have come meanwhile go first.
+            // Changes that have arrived in the meantime are made first.
             guard count < Self.admittedAtOnce else {
                 context.intake.withLock { $0.isDue = true }
                 break
@@ -183,7 +183,7 @@ struct GraphIntake: PipelineStage {
         context.intake.withLock { $0.isAdmitting = $0.isDue && $0.admits }
     }
 
-    /// Removes and returns the loads that are due. They count as running until they are in the graph.
+    /// Removes and returns the loads that are due. They are in `running` until they are in the graph.
     private func takeWaiting(hasRoom: Bool) -> [WaitingLoads.Load] {
         context.intake.withLock { state in
             guard state.admits else { return [] }
@@ -195,7 +195,7 @@ struct GraphIntake: PipelineStage {
     }
 
     private func enter(_ load: WaitingLoads.Load) {
-        // A task that was cancelled on its way does not enter. One that is cancelled from here on leaves with a later change.
+        // A task that was cancelled while it waited does not enter. If it is cancelled from here on, a later change removes it.
         guard !load.task.isCancelled else { return }
         if let task = load.task as? ImageTask {
             join(task, age: load.age)
@@ -218,7 +218,7 @@ struct GraphIntake: PipelineStage {
         }
     }
 
-    /// Takes a load in, with those that wait for the same source, or lets it wait.
+    /// Lets a load in, together with loads that wait for the same source, or makes it wait.
     private func take(_ load: WaitingLoads.Load) {
         guard !context.intake.withLock({ $0.isHolding }), mayEnter(load.task) else {
             return context.intake.withLock { $0.waiting.add(load) }
@@ -232,9 +232,9 @@ struct GraphIntake: PipelineStage {
         for load in others { enter(load) }
     }
 
-    /// Whether there is room for a task, and none goes before it, or it costs nothing.
+    /// Whether a task may enter: there is room and no waiting task is as urgent, or the task costs nothing.
     private func mayEnter(_ task: any AnyLoadTask) -> Bool {
-        // A load of bytes decodes nothing, and is seldom one of hundreds.
+        // A load of bytes decodes nothing, and there are seldom hundreds.
         guard task is ImageTask else { return true }
         let priority = task.priority
         let isNext = context.intake.withLock { $0.waiting.highestPriority().map { $0 < priority } ?? true }
@@ -255,8 +255,8 @@ struct GraphIntake: PipelineStage {
         graph.update { $0.join(task, age: age, queriesRenditions: queriesRenditions) }
     }
 
-    /// The image of a job that has ended since the task looked into memory. The task would be too late for that job, and load the
-    /// image again.
+    /// The image of a job that has ended since the task looked into memory. The task can no longer join that job and
+    /// would load the image again.
     private func imageStoredMeanwhile(_ request: ImageRequest) -> MemoryHit? {
         guard request.readTiers.contains(.memory), !request.cachePolicy.revalidatesCachedImage else { return nil }
         let hit = memory.hit(for: request, isRepeated: true)

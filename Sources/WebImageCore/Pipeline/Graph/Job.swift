@@ -2,13 +2,13 @@ extension JobGraph {
     /// A decode that tasks share.
     struct Job: Sendable {
         struct ID: Hashable, Sendable {
-            /// The age as well: of two loads, that with the smaller number was asked for first.
+            /// The age as well: the load with the smaller number was requested first.
             let number: UInt64
         }
 
-        /// What the job is doing. A ticket is `nil` until the work is in its queue.
+        /// The phase of the job. A ticket is `nil` until the work is in its queue.
         enum Phase: Sendable {
-            /// The rendition cache is being read. Bytes of the fetch that arrive first serve as well.
+            /// The rendition cache is being read. Bytes of the fetch that arrive first are used instead.
             case lookingUp(Fetch.ID, WorkQueue.Ticket?)
             /// The job waits for the bytes of a fetch.
             case waiting(Fetch.ID)
@@ -16,17 +16,17 @@ extension JobGraph {
             case decoding(WorkQueue.Ticket?)
         }
 
-        /// What a decode of the job makes. There is one decode of each at a time, and a stale image that has ended can be on
-        /// its thread still while the image is decoded.
+        /// The result of a decode of the job. There is at most one decode of each kind at a time. The decode of a stale
+        /// image may still occupy its thread after it was ended, while the image is decoded.
         enum Product: Sendable {
             /// The image that is shown until the server has answered.
             case staleImage
             case image
         }
 
-        /// What can be shown before the image is complete. The two never apply to the same job: partial images are not
-        /// worth decoding while a complete image shows. They are indirect because few jobs have one, while the compiler writes out
-        /// the copying of every value within, again for each type that holds a job.
+        /// What can be shown before the image is complete. The two kinds exclude each other: partial images are not
+        /// worth decoding while a complete image is shown. They are indirect because few jobs have one, and the
+        /// compiler would otherwise write out the copying of every value inside for each type that holds a job.
         enum Preview: Sendable {
             case none
             /// Partial images of the bytes that have arrived.
@@ -41,16 +41,16 @@ extension JobGraph {
         var priority: ImagePriority
         var phase: Phase
         var preview = Preview.none
-        /// The rendition that the server is asked about.
+        /// The rendition that the server is asked to validate.
         var rendition: CacheEntry?
-        /// When that was read.
+        /// When that rendition was read.
         var renditionMark: ImageVersions.Mark?
-        /// Whether a rendition was found, and its file is asked whether it has changed.
+        /// Whether a rendition was found, and its file is being checked for changes.
         var isConfirming = false
-        /// Whether the image is stale, and loaded again for its next use once the job has ended.
+        /// Whether the image is stale and is loaded again for its next use once the job has ended.
         var isStale = false
 
-        /// Whether the whole image is decoded for what the disk cache keeps: see ``OriginalStore``.
+        /// Whether the job decodes the whole image in order to store the original: see ``OriginalStore``.
         var isForOriginal: Bool { tasks.isEmpty }
 
         /// The fetch that the job waits for.
@@ -61,7 +61,7 @@ extension JobGraph {
             }
         }
 
-        /// Whether the thumbnail in the file can be shown: partial images are wanted, and none was shown.
+        /// Whether the thumbnail in the file can be shown: partial images are wanted, and none has been shown yet.
         var wantsThumbnail: Bool {
             if case .progressive(let decoding) = preview {
                 decoding.lastPartial == nil && !decoding.hasThumbnail
@@ -74,7 +74,7 @@ extension JobGraph {
             if case .lookingUp = phase { true } else { false }
         }
 
-        /// The work of this job in the decode queue.
+        /// The ticket of this job in the decode queue.
         var decodeTicket: WorkQueue.Ticket? {
             if case .decoding(let ticket?) = phase { return ticket }
             if case .stale(.decoding(let ticket, _)) = preview { return ticket }
@@ -82,11 +82,11 @@ extension JobGraph {
         }
     }
 
-    /// The stale image of a job, from the start of its decoding on.
+    /// The stale image of a job, from the start of its decode.
     enum StaleImage: Sendable {
         /// The image is being decoded; `answer` holds the bytes that arrived in the meantime.
         case decoding(WorkQueue.Ticket?, answer: FetchedData?)
-        /// The image, `nil` when it could not be decoded. The memory cache does not keep it before the server has
+        /// The image; `nil` if it could not be decoded. The memory cache does not keep it before the server has
         /// confirmed it.
         case decoded(WebImage?)
     }
@@ -99,7 +99,7 @@ extension JobGraph.Job {
         let size: DecodeSize
         let fetch: JobGraph.Fetch.Key
         let queriesRenditions: Bool
-        /// How partial images are made, if not in the usual way.
+        /// How partial images are made, if not by default.
         let progressiveOptions: ProgressiveOptions?
 
         init(_ request: ImageRequest) {

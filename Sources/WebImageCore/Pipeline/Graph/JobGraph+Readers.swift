@@ -1,6 +1,6 @@
-// Tasks that want the bytes of a fetch, and no image of them. They wait for the fetch itself.
+// Tasks that want the bytes of a fetch and no image. They wait for the fetch itself.
 extension JobGraph {
-    /// Adds a task to the fetch of its bytes, which is made where there is none.
+    /// Adds a task to the fetch of its bytes, which is created if there is none.
     mutating func read(_ task: DataTask, age: UInt64 = Serial.nextAge()) -> [Effect] {
         let request = task.request
         let id = fetch(Fetch.Key(request), for: request, age: age, priority: task.priority)
@@ -11,7 +11,7 @@ extension JobGraph {
 
     func readers(of id: Fetch.ID) -> [DataTask] { fetches[id]?.readers ?? [] }
 
-    /// Lets the tasks of a fetch go, because they have their bytes or their error.
+    /// Removes the tasks of a fetch, because they have their bytes or their error.
     mutating func finishReaders(of id: Fetch.ID) -> [DataTask] {
         let readers = readers(of: id)
         guard !readers.isEmpty else { return [] }

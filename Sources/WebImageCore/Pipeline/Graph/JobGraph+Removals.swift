@@ -1,5 +1,5 @@
 extension JobGraph {
-    /// What mutations have removed. Closures and objects of the app go with it, so it is released with the lock free.
+    /// What mutations have removed. It holds closures and objects of the app, so it is released while the lock is free.
     struct Removals: Sendable {
         /// Nearly every mutation removes at most one job and one fetch, which then need no allocation.
         private var job: Job?
@@ -10,7 +10,7 @@ extension JobGraph {
         /// The decoders of partial images, with their canvases. Releasing one takes milliseconds.
         private var decoders: [BudgetedIncrementalDecoder] = []
 
-        /// The stale images of jobs that go on without them.
+        /// The stale images of jobs that continue without them.
         private var previews: [Job.Preview] = []
 
         mutating func add(_ removed: Job) {
@@ -35,7 +35,7 @@ extension JobGraph {
             if case .running(let decoder) = removed { decoders.append(decoder) }
         }
 
-        /// Hands the decoders out; `nil` when there are none.
+        /// Returns the decoders and forgets them; `nil` if there are none.
         mutating func takeDecoders() -> DecoderDisposal? {
             decoders.isEmpty ? nil : DecoderDisposal(exchange(&decoders, with: []))
         }

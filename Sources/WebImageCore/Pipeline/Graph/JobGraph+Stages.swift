@@ -8,10 +8,10 @@ extension JobGraph {
         updateJob(id) { $0.phase = .lookingUp(fetch, ticket) }
     }
 
-    /// Ends a look-up that found nothing to show as it is: the job needs bytes.
+    /// Ends a look-up that found nothing to show unchanged: the job needs bytes.
     /// - Parameters:
     ///   - rendition: The rendition that the server is to validate.
-    ///   - mark: When that was read.
+    ///   - mark: When that rendition was read.
     mutating func endLookUp(
         _ id: Job.ID,
         rendition: CacheEntry?,
@@ -27,7 +27,7 @@ extension JobGraph {
         return startFetch(fetch)
     }
 
-    /// Lets a job wait for the file of its rendition, which is no fault of the disk cache.
+    /// Marks a job that waits for the file of its rendition, so that the wait is not blamed on the disk cache.
     mutating func confirmRendition(of id: Job.ID) {
         updateJob(id) { $0.isConfirming = true }
     }
@@ -42,7 +42,7 @@ extension JobGraph {
         return (job.priority, leaveFetch(fetch))
     }
 
-    /// Takes ``useRendition(_:)`` back: the rendition is damaged, so the bytes are needed after all.
+    /// Reverts ``useRendition(_:)``: the rendition is damaged, so the bytes are needed after all.
     mutating func discardRendition(_ id: Job.ID) -> [Effect] {
         guard let job = jobs[id], case .decoding = job.phase, let task = job.tasks.first else { return [] }
         let fetch = fetch(job.key.fetch, for: task.request, age: Serial.nextAge(), priority: task.priority)
@@ -51,13 +51,13 @@ extension JobGraph {
         return startFetch(fetch) + updatePriority(of: fetch)
     }
 
-    /// Has an image loaded again for its next use, once the first job has ended that shows it, if there is one.
+    /// Refreshes an image for its next use: after the first of the jobs that show it has ended, or at once if there is none.
     mutating func refresh(_ request: ImageRequest, after jobs: [Job.ID]) -> [Effect] {
         for id in jobs { updateJob(id) { $0.isStale = true } }
         return jobs.isEmpty ? [.refresh(request)] : []
     }
 
-    /// Fetches bytes once more that turned out to be incomplete, as after an attempt that failed.
+    /// Fetches bytes again that turned out to be incomplete, as after a failed attempt.
     mutating func fetchAgain(_ id: Job.ID, after data: FetchedData, _ error: ImageError) -> [Effect] {
         endPreview(of: id)
         let effects = discardRendition(id)
@@ -71,7 +71,7 @@ extension JobGraph {
         return [.recover(fetch, error)]
     }
 
-    /// Starts a fetch whose bytes nobody has needed before.
+    /// Starts a fetch that is still pending.
     mutating func startFetch(_ id: Fetch.ID) -> [Effect] {
         guard let fetch = fetches[id], case .pending = fetch.phase else { return [] }
         updateFetch(id) { $0.phase = .lookingUp(nil) }
@@ -88,30 +88,30 @@ extension JobGraph {
     }
 
     /// Ends a look-up of an original.
-    /// - Returns: `false` when it has ended before, because the disk took too long.
+    /// - Returns: `false` if the look-up has already ended, because the disk took too long.
     mutating func endLookUp(_ id: Fetch.ID) -> Bool {
         guard case .lookingUp = fetches[id]?.phase else { return false }
         updateFetch(id) { $0.phase = .starting }
         return true
     }
 
-    /// Lets a fetch wait for room, which is no fault of the disk.
-    /// - Returns: `false` when its look-up has ended before.
+    /// Makes a fetch wait for memory, so that the wait is not blamed on the disk.
+    /// - Returns: `false` if the look-up has already ended.
     mutating func waitForRoom(_ id: Fetch.ID) -> Bool {
         guard case .lookingUp = fetches[id]?.phase else { return false }
         updateFetch(id) { $0.phase = .waitingForRoom }
         return true
     }
 
-    /// Lets a fetch look up its original again.
-    /// - Returns: The priority of the look-up; `nil` when nobody wants it any more.
+    /// Makes a fetch look up its original again.
+    /// - Returns: The priority of the look-up; `nil` if the fetch no longer waits.
     mutating func endWaitForRoom(_ id: Fetch.ID) -> ImagePriority? {
         guard let fetch = fetches[id], case .waitingForRoom = fetch.phase else { return nil }
         updateFetch(id) { $0.phase = .lookingUp(nil) }
         return fetch.priority
     }
 
-    /// Whether all jobs of a fetch need its bytes.
+    /// Whether all jobs of a fetch need the bytes.
     func isNeededByAll(_ id: Fetch.ID) -> Bool {
         fetches[id]?.jobs.allSatisfy { jobs[$0]?.isLookingUp == false } ?? false
     }
@@ -141,7 +141,7 @@ extension JobGraph {
     }
 
     /// Keeps an original that the server is to validate.
-    /// - Parameter isAnswer: Whether it may serve without the word of the server, when that cannot be asked. Default: yes.
+    /// - Parameter isAnswer: Whether the entry may be used when the server is unreachable. Default: yes.
     mutating func validate(_ entry: CacheEntry, in id: Fetch.ID, isAnswer: Bool = true) {
         guard let fetch = fetches[id] else { return }
         var head = entry
@@ -153,10 +153,10 @@ extension JobGraph {
         for job in fetch.jobs { endPreview(of: job) }
     }
 
-    /// Lets a fetch read the original that it is to use. If that is gone, the loader is asked anew, for all of its bytes.
+    /// Makes a fetch read the original that it will use. If that is gone, the loader is asked again for the whole body.
     mutating func readConfirmed(_ id: Fetch.ID, _ confirmation: Confirmation) -> [Effect] {
         guard let fetch = fetches[id] else { return [] }
-        // The operation of the attempt is an object of the loader.
+        // The operation of the attempt is an object of the loader, so it is released while the lock is free.
         releaseLater(fetch)
         updateFetch(id) { fetch in
             fetch.phase = .lookingUp(nil)
@@ -168,15 +168,15 @@ extension JobGraph {
 
 // Stage 4: fetches at their loader.
 extension JobGraph {
-    /// Counts an attempt at the loader. From the second one on there are no partial images.
-    /// - Returns: The fetch as it is now, and the validators of a cached copy for a conditional request.
+    /// Counts an attempt. From the second attempt on there are no partial images.
+    /// - Returns: The updated fetch, and the validators of a cached copy for a conditional request.
     mutating func beginAttempt(
         _ id: Fetch.ID,
         at now: Date,
         isConditional: Bool = true
     ) -> (fetch: Fetch, validators: ResponseMetadata.Validators?)? {
         guard let old = fetches[id] else { return nil }
-        // The operation of the attempt that asked about another version is an object of the loader.
+        // The previous attempt asked about another version. Its operation is an object of the loader.
         if !isConditional { releaseLater(old) }
         updateFetch(id) { fetch in
             fetch.attemptCount += 1
@@ -193,8 +193,8 @@ extension JobGraph {
         return (fetch, validators)
     }
 
-    /// Without an original, the server can validate the renditions when every job has one. Jobs and readers that join
-    /// later have none, and get a fetch of their own.
+    /// Without an original, the server can validate the renditions if every job has one. Jobs and readers that join
+    /// later have none and get another fetch.
     private mutating func validateRenditions(of id: Fetch.ID) -> ResponseMetadata.Validators? {
         guard let fetch = fetches[id], fetch.storedOriginal == nil, !fetch.jobs.isEmpty, fetch.readers.isEmpty else {
             return nil
@@ -208,8 +208,8 @@ extension JobGraph {
         return validators
     }
 
-    /// Keeps the operation that the loader returned.
-    /// - Parameter request: What the loader was asked for; the fetch may want something else by now.
+    /// Keeps the operation that the loader has returned.
+    /// - Parameter request: The request that the loader received. The fetch may need something else by now.
     mutating func setOperation(
         _ operation: any FetchOperation,
         of id: Fetch.ID,
@@ -226,7 +226,7 @@ extension JobGraph {
         return effects
     }
 
-    /// - Returns: The URL, when these are the first bytes of an attempt.
+    /// - Returns: The URL, if these are the first bytes of an attempt.
     mutating func takeFirstBytes(of id: Fetch.ID) -> URL? {
         let isFirst = updateAttempt(of: id) { attempt in
             defer { attempt.hasFirstBytes = true }
@@ -235,18 +235,18 @@ extension JobGraph {
         return isFirst == true ? fetches[id]?.request.url : nil
     }
 
-    /// Keeps what a loader tells of its progress, if it matters to partial images.
+    /// Keeps the progress that a loader reports, if partial images need it.
     mutating func setProgress(_ received: Int64, _ expected: Int64?, of id: Fetch.ID) {
         guard fetches[id]?.wantsStreaming == true else { return }
         updateAttempt(of: id) { $0.progress = (received, expected) }
     }
 
-    /// Whether the caches have an image for a fetch, which is too old to serve without its server.
+    /// Whether the caches have an image for a fetch that is too old to be used without the server.
     func hasCachedImage(_ id: Fetch.ID) -> Bool {
         if case .none? = fetches[id]?.validation { false } else { fetches[id] != nil }
     }
 
-    /// How much of the file of a job has arrived, from 0 to 1. Once the loader has ended, that is all of it.
+    /// How much of the file of a job has arrived, from 0 to 1; 1 once the loader has ended.
     func arrivedShare(of id: Job.ID, pixelCount: Int) -> Double {
         let attempt = jobs[id]?.fetch.flatMap { fetches[$0]?.attempt }
         return attempt?.arrivedShare(pixelCount: pixelCount) ?? 1
@@ -260,17 +260,17 @@ extension JobGraph {
         (fetches[id]?.jobs ?? []).compactMap { jobs[$0]?.rendition }
     }
 
-    /// The renditions of a fetch, each with the moment at which it was read.
+    /// The renditions of a fetch, each with the time at which it was read.
     func markedRenditions(of id: Fetch.ID) -> [(entry: CacheEntry, mark: ImageVersions.Mark?)] {
         (fetches[id]?.jobs ?? []).compactMap { id in
             jobs[id].flatMap { job in job.rendition.map { ($0, job.renditionMark) } }
         }
     }
 
-    /// Lets a fetch rest until the loader is asked again.
+    /// Makes a fetch wait for its next attempt.
     mutating func beginBackoff(_ id: Fetch.ID, after error: ImageError, at now: Date) {
         guard let fetch = fetches[id] else { return }
-        // The operation of the attempt is an object of the loader.
+        // The operation of the attempt is an object of the loader, so it is released while the lock is free.
         releaseLater(fetch)
         updateFetch(id) { fetch in
             fetch.phase = .backingOff
@@ -280,7 +280,7 @@ extension JobGraph {
         }
     }
 
-    /// Asks the loader again, unless the backoff after this attempt has ended already.
+    /// Asks the loader again, unless the backoff after this attempt has already ended.
     mutating func endBackoff(_ id: Fetch.ID, afterAttempt attempt: Int) -> [Effect] {
         guard let fetch = fetches[id], case .backingOff = fetch.phase, fetch.attemptCount == attempt else { return [] }
         updateFetch(id) { $0.phase = .starting }
@@ -303,11 +303,11 @@ extension JobGraph {
         }
     }
 
-    /// Ends a fetch that failed, with the jobs that wait for it.
+    /// Ends a fetch that failed, and the jobs that wait for it.
     /// - Returns: The tasks of these jobs.
     mutating func failFetch(_ id: Fetch.ID) -> [ImageTask] {
         guard let fetch = removeFetch(id) else { return [] }
-        // The rendition cache may have what these jobs want; if not, they fetch the bytes anew.
+        // The rendition cache may still answer these jobs. If not, they fetch the bytes again.
         let lookingUp = fetch.jobs.filter { jobs[$0]?.isLookingUp == true }
         if let task = lookingUp.first.flatMap({ jobs[$0]?.tasks.first }),
             let priority = lookingUp.compactMap({ jobs[$0]?.priority }).max()
@@ -325,7 +325,7 @@ extension JobGraph {
         return fetch.jobs.filter { !lookingUp.contains($0) }.flatMap { finishJob($0) }
     }
 
-    /// Mutates the attempt in place: a copy would double the array of chunks with each of them.
+    /// Mutates the attempt in place: a copy would copy the array of chunks each time.
     @discardableResult
     private mutating func updateAttempt<R>(of id: Fetch.ID, _ body: (inout Fetch.Attempt) -> R) -> R? {
         updateFetch(id) { fetch -> R? in
@@ -337,14 +337,14 @@ extension JobGraph {
     }
 }
 
-// Beside stage 4: partial and stale images.
+// Helpers of stage 4: partial and stale images.
 extension JobGraph {
-    /// Prepares a job for partial images, if it gains from them.
+    /// Prepares a job for partial images, if they are of use.
     mutating func startProgressiveDecoding(of id: Job.ID) -> [Effect] {
         guard let job = jobs[id], case .none = job.preview, let fetch = job.fetch.flatMap({ fetches[$0] }) else {
             return []
         }
-        // There is nothing to gain with a whole image to show in the meantime, or after an attempt that broke off.
+        // Partial images are of no use if a whole image is shown in the meantime, or after an attempt that broke off.
         guard case .none = fetch.validation, job.rendition == nil, fetch.attemptCount < 2 else { return [] }
         let attempt = fetch.attempt
         guard attempt?.hasDroppedStream != true else { return [] }
@@ -354,8 +354,8 @@ extension JobGraph {
         return attempt?.operation.map { [.startStreaming($0)] } ?? []
     }
 
-    /// Keeps bytes for jobs that join later, and hands them to those that decode partial images.
-    /// - Returns: The jobs that have work to do and no thread that does it.
+    /// Keeps bytes for jobs that join later, and passes them to jobs that decode partial images.
+    /// - Returns: The jobs that have work but no thread.
     mutating func append(
         _ chunk: Data,
         to id: Fetch.ID,
@@ -378,7 +378,7 @@ extension JobGraph {
         }
     }
 
-    /// Ends the partial images of an attempt. The whole file is decoded in the end.
+    /// Ends the partial images of an attempt. The whole file is decoded later.
     private mutating func dropStream(of id: Fetch.ID) {
         guard let fetch = fetches[id] else { return }
         releaseLater(fetch)
@@ -401,7 +401,7 @@ extension JobGraph {
         } ?? nil
     }
 
-    /// - Returns: The jobs with a task to which a stale image can be shown.
+    /// - Returns: The jobs with a task that shows stale images.
     mutating func beginStaleImages(of id: Fetch.ID) -> [(id: Job.ID, priority: ImagePriority)] {
         (fetches[id]?.jobs ?? []).compactMap { id in
             guard let job = jobs[id], job.tasks.contains(where: \.wantsPreview) else { return nil }
@@ -411,7 +411,7 @@ extension JobGraph {
         }
     }
 
-    /// - Returns: The bytes that arrived in the meantime, which are to be decoded now.
+    /// - Returns: The bytes that arrived during the decode of the stale image. They must be decoded now.
     mutating func endStaleImage(_ image: WebImage?, of id: Job.ID) -> FetchedData? {
         guard case .stale(.decoding(_, let answer)) = jobs[id]?.preview else { return nil }
         updateJob(id) { $0.preview = .stale(.decoded(image)) }
@@ -422,7 +422,7 @@ extension JobGraph {
 // Stage 5: jobs that are decoded.
 extension JobGraph {
     /// Leaves the bytes to the thread that decodes the stale or a partial image of a job.
-    /// - Returns: `false` when there is no such thread.
+    /// - Returns: `false` if there is no such thread.
     mutating func handOver(_ data: FetchedData, to id: Job.ID) -> Bool {
         switch jobs[id]?.preview {
         case .stale(.decoding(let ticket, _))?:
@@ -435,11 +435,11 @@ extension JobGraph {
         }
     }
 
-    /// Keeps the ticket of what a job decodes.
+    /// Keeps the ticket of a decode.
     /// - Parameters:
-    ///   - product: What the decode makes.
-    ///   - isNext: Whether the ticket follows the one that the job has.
-    /// - Returns: The priority of the job; `nil` when it does not make that any more.
+    ///   - product: The result of the decode.
+    ///   - isNext: Whether the ticket may replace the current ticket of the job.
+    /// - Returns: The priority of the job; `nil` if the job no longer makes that product.
     @discardableResult
     mutating func setDecodeTicket(
         _ ticket: WorkQueue.Ticket,

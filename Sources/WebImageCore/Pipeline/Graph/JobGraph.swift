@@ -1,12 +1,12 @@
 import FoundationEssentials
 
-/// The graph of who waits for what: tasks wait for jobs, jobs wait for fetches. Tasks that want only bytes wait for fetches.
+/// The graph of tasks, jobs and fetches: tasks wait for jobs, jobs wait for fetches. Tasks for bytes wait for fetches.
 ///
 /// A fetch gets the bytes of a URL, once for all sizes. A job decodes them, once for all tasks that want the same image
-/// at the same size. The graph is a plain value behind one lock, which is held for a few dictionary operations; it calls
-/// nothing. Its mutations return effects, which the pipeline applies once the lock is free.
+/// at the same size. The graph is a plain value behind one lock, which is held for a few dictionary operations, and it
+/// calls no other code. Its mutations return effects, which the pipeline applies once the lock is free.
 ///
-/// Every mutation does nothing when its job or fetch is gone, because another thread may have cancelled it.
+/// A mutation does nothing if its job or fetch is gone, because another thread may have cancelled it.
 struct JobGraph: Sendable {
     private(set) var jobs: [Job.ID: Job] = [:]
     private(set) var fetches: [Fetch.ID: Fetch] = [:]
@@ -23,9 +23,9 @@ struct JobGraph: Sendable {
 
 // Joining, cancelling and priorities.
 extension JobGraph {
-    /// Adds a task to the job of its image, and makes that job and its fetch where there are none.
+    /// Adds a task to the job of its image, and creates that job and its fetch if there are none.
     /// - Parameters:
-    ///   - age: The age of the load, which no other has.
+    ///   - age: The age of the load, which is unique.
     ///   - queriesRenditions: Whether the rendition cache is read before the bytes are fetched.
     mutating func join(_ task: ImageTask, age: UInt64 = Serial.nextAge(), queriesRenditions: Bool) -> [Effect] {
         let key = Job.Key(task.request)
@@ -36,7 +36,7 @@ extension JobGraph {
             jobs[id]?.tasks.append(task)
         } else {
             id = Job.ID(number: age)
-            // Asked once, since another thread may change it meanwhile.
+            // The priority is read once, because another thread may change it.
             let priority = task.priority
             let fetch = fetch(key.fetch, for: task.request, age: age, priority: priority)
             jobs[id] = Job(
@@ -57,8 +57,8 @@ extension JobGraph {
         return effects
     }
 
-    /// Adds a job that decodes bytes for the disk cache. No task waits for it, nor joins it.
-    /// - Parameter key: The key of the job that has the bytes. Nothing is stored under it, since there are no tasks.
+    /// Adds a job that decodes bytes for the disk cache. Tasks neither wait for it nor join it.
+    /// - Parameter key: The key of the job that has the bytes. Nothing is stored under it, because there are no tasks.
     mutating func addJob(decoding request: ImageRequest, key: Job.Key) -> Job.ID {
         let id = Job.ID(number: Serial.nextAge())
         jobs[id] = Job(key: key, request: request, tasks: [], priority: .low, phase: .decoding(nil))
@@ -66,21 +66,21 @@ extension JobGraph {
         return id
     }
 
-    /// Whether a task would join a job or a fetch that is there.
+    /// Whether a task would join an existing job or fetch.
     func shares(_ request: ImageRequest) -> Bool {
         let key = Job.Key(request)
         return jobsByKey[key] != nil || fetchesByKey[key.fetch] != nil
     }
 
-    /// The number of jobs that are at least as urgent as a priority.
+    /// The number of jobs that have at least a priority.
     func jobCount(from priority: ImagePriority) -> Int {
-        // Asked for each load, so that it makes no slice.
+        // This runs for each load, so it creates no slice.
         var count = 0
         for rank in priority.rank..<jobCounts.count { count += jobCounts[rank] }
         return count
     }
 
-    /// Removes a task, and with the last one its job and fetch.
+    /// Removes a task, and its job and fetch if it was their last one.
     mutating func cancel(_ task: ObjectIdentifier) -> [Effect] {
         if let id = fetchesByReader.removeValue(forKey: task) {
             updateFetch(id) { $0.readers.removeAll { ObjectIdentifier($0) == task } }
@@ -107,14 +107,14 @@ extension JobGraph {
         return []
     }
 
-    /// Ends an abandoned fetch, unless somebody has joined it in the meantime.
+    /// Ends an abandoned fetch, unless a task has joined it in the meantime.
     mutating func cancelAbandonedFetch(_ id: Fetch.ID) -> [Effect] {
         guard let fetch = fetches[id], !fetch.isWanted else { return [] }
         removeFetch(id)
         return fetch.attempt?.operation.map { [.cancelLoad($0)] } ?? []
     }
 
-    /// Updates a job to the highest priority of its tasks, and its fetch to the highest of its jobs.
+    /// Sets the priority of a job to the highest of its tasks, and the priority of its fetch to the highest of its jobs.
     mutating func updatePriority(of task: ObjectIdentifier) -> [Effect] {
         jobsByTask[task].map { updatePriority(of: $0) } ?? fetchesByReader[task].map { updatePriority(of: $0) } ?? []
     }
@@ -155,7 +155,7 @@ extension JobGraph {
         fetchesByKey[key] = id
     }
 
-    /// The fetch that jobs and readers with this key share, made where there is none.
+    /// The fetch that jobs and readers with this key share, created if there is none.
     mutating func fetch(_ key: Fetch.Key, for request: ImageRequest, age: UInt64, priority: ImagePriority) -> Fetch.ID {
         if let running = fetchesByKey[key] { return running }
         let id = Fetch.ID(number: age)
@@ -177,13 +177,13 @@ extension JobGraph {
         return fetch
     }
 
-    /// Keeps what is about to be replaced until the lock is free.
+    /// Keeps a fetch that is about to be replaced until the lock is free.
     mutating func releaseLater(_ fetch: Fetch) {
         removals.add(fetch)
     }
 
-    /// Ends what a job shows before its image, which is released once the lock is free. What waits to be decoded for it is
-    /// cancelled then, too: see ``takeEndings()``.
+    /// Ends the preview of a job, which is released once the lock is free. A decode of the preview that is still queued
+    /// is cancelled as well: see `takeEndings()`.
     mutating func endPreview(of id: Job.ID) {
         guard let preview = jobs[id]?.preview else { return }
         if case .stale(.decoding(let ticket?, _)) = preview { endings.append(.cancelDecode(ticket)) }
@@ -191,7 +191,7 @@ extension JobGraph {
         jobs[id]?.preview = .none
     }
 
-    /// Ends the partial images of a job for good.
+    /// Ends the partial images of a job permanently.
     mutating func abandonPartialImages(of id: Job.ID) {
         if let decoder = updateProgressiveDecoding(of: id, { $0.abandon() }) { removals.add(decoder) }
     }
@@ -201,15 +201,15 @@ extension JobGraph {
         if let old = updateProgressiveDecoding(of: id, { $0.setDecoder(decoder) }) { removals.add(old) }
     }
 
-    /// Hands out the decoders among what has been removed, before takeRemovals(); `nil` when there are none.
+    /// Returns the removed decoders, before `takeRemovals()`; `nil` if there are none.
     mutating func takeDecoders() -> DecoderDisposal? { removals.takeDecoders() }
 
-    /// Hands out the effects of the previews and jobs that have ended since the last call.
+    /// Returns the effects of the previews and jobs that have ended since the last call.
     mutating func takeEndings() -> [Effect] {
         endings.isEmpty ? [] : exchange(&endings, with: [])
     }
 
-    /// Hands out what has been removed since the last call.
+    /// Returns what was removed since the last call.
     mutating func takeRemovals() -> Removals {
         exchange(&removals, with: Removals())
     }

@@ -1,17 +1,17 @@
 import Synchronization
 
-/// The job graph behind its lock, as the stages use it. Effects of a mutation are applied by the pipeline once the lock
-/// is free, so that a stage never calls a stage before it. What a mutation removes is released then, too.
+/// The job graph behind its lock, as the stages use it. The pipeline applies the effects of a mutation once the lock is
+/// free, so that a stage never calls an earlier stage. What a mutation removes is also released then.
 final class SharedGraph: Sendable {
     private struct State: Sendable {
         var graph = JobGraph()
-        /// Weak, because the pipeline owns the stages and they own this. Every running task retains the pipeline, so
-        /// that there is nothing left to do when it is gone.
+        /// Weak, because the pipeline owns the stages and the stages own this object. Every running task retains the
+        /// pipeline, so there is nothing left to do when the pipeline is gone.
         weak var pipeline: Pipeline?
     }
 
     private let state = Mutex(State())
-    /// Where decoders are released, since the threads that change the graph include the main thread.
+    /// Where decoders are released, because the threads that change the graph include the main thread.
     private let decodeQueue: WorkQueue
 
     init(decodeQueue: WorkQueue) {
@@ -22,7 +22,7 @@ final class SharedGraph: Sendable {
         state.withLock { $0.pipeline = pipeline }
     }
 
-    /// Reads the graph, or changes it in a way that has no effects but that previews and jobs end.
+    /// Reads the graph, or changes it in a way whose only effects are those of ended previews and jobs.
     func withLock<R: Sendable>(_ body: (inout JobGraph) -> R) -> R {
         change { (body(&$0), []) }
     }
@@ -62,7 +62,7 @@ final class SharedGraph: Sendable {
     }
 }
 
-/// Decoders that are released by the thread that says so, and not by the last one that has heard of them.
+/// Defers the release of decoders to an explicit call of `release()`, instead of the last thread that holds a reference.
 final class DecoderDisposal: Sendable {
     private let decoders: Mutex<[BudgetedIncrementalDecoder]>
 

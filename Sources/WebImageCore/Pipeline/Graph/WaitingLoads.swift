@@ -3,29 +3,29 @@ protocol AnyLoadTask: AnyObject, Sendable {
     var request: ImageRequest { get }
     var priority: ImagePriority { get }
     var isCancelled: Bool { get }
-    /// What the interceptors of the manager are given; `nil` for a task that goes past them.
+    /// The request that the interceptors of the manager receive; `nil` for a task that skips them.
     var interceptedRequest: ImageRequest? { get }
 }
 
 extension LoadTask: AnyLoadTask {}
 
-/// The loads that wait outside of the job graph, by priority, and within a priority in the order in which they came, or in the
-/// opposite one.
+/// The loads that wait outside of the job graph, by priority. Within a priority they are in the order in which they
+/// arrived, or in the opposite order.
 ///
-/// Each takes a few words. In the graph it has a job, a fetch, and whatever its loader makes of it.
+/// A waiting load takes a few words. In the graph it would have a job, a fetch, and whatever its loader allocates.
 struct WaitingLoads {
     struct Load: Sendable {
         let task: any AnyLoadTask
-        /// The age of the load, wherever it waits.
+        /// The age of the load, also after it has entered.
         let age = Serial.nextAge()
 
         init(_ task: any AnyLoadTask) { self.task = task }
 
-        /// A number that loads of the same source have in common. Others may have it as well.
+        /// A hash that loads of the same source have in common. Loads of other sources may collide.
         fileprivate var sourceHash: Int { task.request.sourceKey.hashValue }
     }
 
-    /// The numbers of the loads of one source. Hardly any source has several.
+    /// The queue numbers of the loads of one source. Hardly any source has several.
     private struct Numbers {
         let first: UInt64
         var others: [UInt64] = []
@@ -46,7 +46,7 @@ struct WaitingLoads {
     /// The priority of the most urgent load.
     mutating func highestPriority() -> ImagePriority? { queue.highestPriority() }
 
-    /// The loads, in no order.
+    /// The loads, in no particular order.
     var all: [Load] { queue.elements }
 
     mutating func add(_ load: Load) {
@@ -57,8 +57,8 @@ struct WaitingLoads {
         }
     }
 
-    /// Removes a task that waits.
-    /// - Returns: What the caller releases once no lock is held; `nil` when the task does not wait.
+    /// Removes a waiting task.
+    /// - Returns: The load, which the caller releases while no lock is held; `nil` if the task does not wait.
     mutating func remove(_ task: some AnyLoadTask) -> Load? {
         guard let number = numbers.removeValue(forKey: ObjectIdentifier(task)), let load = queue.remove(number) else {
             return nil
@@ -67,21 +67,21 @@ struct WaitingLoads {
         return load
     }
 
-    /// Moves a task to its present priority.
+    /// Moves a task to its current priority.
     /// - Returns: Whether the task waits.
     mutating func updatePriority(of task: some AnyLoadTask) -> Bool {
         guard let number = numbers[ObjectIdentifier(task)] else { return false }
         return queue.move(number, to: task.priority)
     }
 
-    /// Removes and returns the load that is due and all others of its source, which share a fetch with it.
+    /// Removes and returns the load that is due and all other loads of its source, which will share a fetch with it.
     mutating func next() -> [Load] {
         guard let first = queue.pop(order) else { return [] }
         numbers[ObjectIdentifier(first.task)] = nil
         return [first] + removeAll(withSourceOf: first)
     }
 
-    /// Removes and returns the loads that would share a fetch with one that enters.
+    /// Removes and returns the loads that would share a fetch with a load that enters.
     mutating func removeAll(withSourceOf load: Load) -> [Load] {
         guard !numbersBySource.isEmpty, let found = numbersBySource.removeValue(forKey: load.sourceHash) else {
             return []

@@ -2,22 +2,22 @@ import FoundationEssentials
 
 /// Stage 5, on the decode queue: each job of a fetch decodes its bytes at its own size and runs its transformer.
 struct DecodeStage: PipelineStage {
-    /// What a job has made of the bytes.
+    /// The result of a job.
     struct Outcome: Sendable {
         var result: ImageResult
-        /// The image, when it was decoded just now rather than found in a cache.
+        /// The image, if it was decoded just now rather than found in a cache.
         var decoded: WebImage?
     }
 
     let context: StageContext
-    /// The seconds after which a decode makes room for others.
+    /// The time in seconds after which a decode makes room for others.
     private static let turn = 2.0
 
     /// Ends a fetch, decodes its bytes for each of its jobs, and hands them to its readers.
     func decode(_ id: JobGraph.Fetch.ID, _ data: FetchedData) {
         let (fetch, readers, jobs) = graph.withLock { ($0.fetches[id], $0.finishReaders(of: id), $0.finishFetch(id)) }
         let data = data.following(fetch, isShared: jobs.count > 1)
-        // Nobody decodes what only readers want, or what was finished for the disk cache.
+        // Data-only loads, and loads that were finished for the disk cache, are not decoded.
         if jobs.isEmpty, let request = fetch?.request, maker.canDecode(data, for: request) {
             data.original?.perform(nil)
         }
@@ -31,7 +31,7 @@ struct DecodeStage: PipelineStage {
         }
     }
 
-    /// Decodes the bytes for a job, within this call on the decode queue unless that takes long.
+    /// Decodes the bytes for a job: within this call on the decode queue, unless decoding is slow.
     func continueDecoding(_ id: JobGraph.Job.ID, _ data: FetchedData) {
         guard let job = graph.job(id) else { return }
         guard scheduler.isSlow(data, for: job.request) else { return decode(id, data) }
@@ -41,7 +41,7 @@ struct DecodeStage: PipelineStage {
     private func submit(_ id: JobGraph.Job.ID, _ data: FetchedData, priority: ImagePriority) {
         let isSlow = graph.job(id).map { scheduler.isSlow(data, for: $0.request) } ?? false
         var data = data
-        // The bodies of slow decodes do not keep others from being read, up to a limit.
+        // The bodies of slow decodes do not keep other bodies from being read, up to a limit.
         if isSlow, budget.arrivingByteCount < budget.bodyLimit {
             data.reservation = budget.arrivingBody(data.loaded.isInFile ? 0 : data.loaded.data.count)
         }
@@ -51,7 +51,7 @@ struct DecodeStage: PipelineStage {
     /// Decodes the bytes for a job, within this call or once there is memory for it.
     private func decode(_ id: JobGraph.Job.ID, _ data: FetchedData) {
         guard let job = graph.job(id) else { return }
-        // Another job may have had the whole image.
+        // Another job may have decoded the whole image.
         if job.isForOriginal, data.original?.isPending != true {
             return storeStage.finish(id, job, with: Outcome(result: .failure(.cancelled(job.request.url))), of: data)
         }
@@ -83,7 +83,7 @@ struct DecodeStage: PipelineStage {
 
     private func fail(_ id: JobGraph.Job.ID, _ job: JobGraph.Job, _ data: FetchedData, _ error: ImageError) {
         if error.isCancelled, !data.takesLong, graph.job(id) != nil {
-            // The others have the threads, and it begins again among the slow ones.
+            // The other decodes get the threads, and this one starts again on the queue for slow decodes.
             var data = data
             data.takesLong = true
             graph.withLock { $0.updateJob(id) { $0.phase = .decoding(nil) } }
@@ -104,7 +104,7 @@ struct DecodeStage: PipelineStage {
         storeStage.finish(id, job, with: Outcome(result: .failure(ending)), of: data)
     }
 
-    /// Remembers a failure, or keeps the bytes for other requests when it is that of this one.
+    /// Remembers a failure, or keeps the bytes for other requests if only this request fails.
     private func keepConsequences(of error: ImageError, _ request: ImageRequest, _ data: FetchedData) {
         var error = error
         if error.dependsOnRequest, data.format != .unknown { data.original?.perform(nil) }
@@ -151,19 +151,19 @@ struct DecodeStage: PipelineStage {
         return image
     }
 
-    /// Stores an image of which the server has said for how long it is fresh now, or that serves without its word.
+    /// Stores an image whose freshness the server has renewed, or that is used without an answer.
     private func storeConfirmed(_ image: WebImage, of job: JobGraph.Job, _ data: FetchedData) {
-        // What is in memory only keeps its terms.
+        // An image in memory keeps its terms.
         guard data.origin != .memory else { return }
         var response = data.loaded.metadata
-        // A confirmed rendition has the fields of the 304 only.
+        // A confirmed rendition has only the fields of the 304.
         if let known = job.rendition?.response {
             response = data.refreshError == nil ? known.renewed(by: response) : known
         }
         storeStage.storeInMemory(image, for: job, response: response, mark: data.mark ?? job.renditionMark)
     }
 
-    /// The image with all steps of its transformer, each of them made once for all jobs of the fetch.
+    /// The image after all steps of its transformer. Each step is made once for all jobs of the fetch.
     private func sharedImage(
         of job: JobGraph.Job,
         id: JobGraph.Job.ID,
@@ -173,7 +173,7 @@ struct DecodeStage: PipelineStage {
     ) throws(ImageError) -> WebImage {
         func share(_ key: String, _ make: () throws(ImageError) -> WebImage) throws(ImageError) -> WebImage {
             guard let coalescer = data.coalescer else { return try make() }
-            // A decode with too little memory says nothing of one with more.
+            // A decode that failed for lack of memory does not count for a decode with more memory.
             return try coalescer.image("\(job.decodeKey) \(memory.cost.pixelCount) \(key)", make)
         }
         let image = try share("") { () throws(ImageError) in
@@ -200,15 +200,15 @@ struct DecodeStage: PipelineStage {
         }
         durations.decoding = .now - start
         if !job.isForOriginal { observers.notify(job.request.url, .decoded(durations.decoding)) }
-        // Bytes that decode are worth storing, whatever a transformer makes of them.
+        // Bytes that decode are worth storing, whatever the transformer does with them.
         keep(data, for: job, showing: image)
         return image
     }
 }
 
-// Originals that are kept as another file.
+// Originals that the disk cache keeps as another file.
 extension DecodeStage {
-    /// Stores the bytes, or has the whole image decoded for that: the job has it smaller, or without its frames.
+    /// Stores the bytes. If storing needs the whole image and the job has it smaller or without its frames, another job decodes it.
     private func keep(_ data: FetchedData, for job: JobGraph.Job, showing image: WebImage) {
         guard let original = data.original else { return }
         guard original.needsWholeImage, !job.request.showsWhole(image) else { return original.perform(image) }
@@ -219,12 +219,12 @@ extension DecodeStage {
 }
 
 extension ImageRequest {
-    /// Whether an image of this request is all that its file holds, before it is transformed.
+    /// Whether an image of this request contains everything in its file, before the transformer.
     fileprivate func showsWhole(_ image: WebImage) -> Bool {
         image.decodedSize == image.naturalSize && !isFirstFrameOnly && pixelFormat == nil && convertsToSRGB
     }
 
-    /// The request for all that its file holds.
+    /// The request for everything in the file.
     fileprivate var whole: ImageRequest {
         var request = self
         request.decodeSize = .original

@@ -3,19 +3,19 @@ import FoundationEssentials
 /// Stage 7, on the dispatcher of each task: its callbacks.
 struct DeliveryStage: PipelineStage {
     let context: StageContext
-    /// Delivers what was loaded or an error, unless a fallback URL is loaded after the error.
+    /// Delivers a response or an error, unless a fallback URL is loaded after the error.
     func deliver<Content>(_ result: LoadTask<Content>.Ending, to task: LoadTask<Content>) {
         if case .failure(let error) = result, fallbackStage.start(for: task, after: error) { return }
         task.finish(result)
     }
 
-    /// Delivers an image that was found in a cache, with the bytes of its file where they are wanted. Those that no cache
-    /// keeps, such as the bytes of a file or of a response that must not be stored, are loaded again.
+    /// Delivers an image that was found in a cache, with the bytes of its file if the request wants them. Bytes that no
+    /// cache keeps, such as those of a local file or of a response with no-store, are loaded again.
     func deliver(_ response: ImageResponse, to task: ImageTask) {
         if task.request.includesData { deliverWithData(response, to: task) } else { task.finish(.success(response)) }
     }
 
-    /// Does the same within this call, when it is made where the callbacks belong.
+    /// Does the same as `deliver`, but within this call if the caller is on the thread of the callbacks.
     func deliverNow(_ response: ImageResponse, to task: ImageTask) {
         if task.request.includesData { deliverWithData(response, to: task) } else { task.finishNow(.success(response)) }
     }
@@ -40,7 +40,7 @@ struct DeliveryStage: PipelineStage {
         for reader in readers { deliver(.failure(told), to: reader) }
     }
 
-    /// Ends the tasks that want the bytes of a fetch, which goes on without bytes.
+    /// Ends the tasks that want the bytes of a fetch that continues without bytes.
     func failReaders(of id: JobGraph.Fetch.ID, _ error: ImageError) {
         for reader in graph.withLock({ $0.finishReaders(of: id) }) { deliver(.failure(error), to: reader) }
     }

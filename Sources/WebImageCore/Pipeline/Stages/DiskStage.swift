@@ -1,29 +1,29 @@
 import FoundationEssentials
 
-/// Stage 3, on the I/O queue: the disk cache of originals. A fresh original is decoded; otherwise a loader is asked,
+/// Stage 3, on the I/O queue: the disk cache of originals. A fresh original is decoded. Otherwise the loader is asked,
 /// for the bytes or whether the original is still current.
 struct DiskStage: PipelineStage {
     let context: StageContext
-    /// Reads the disk cache for a fetch. What is not cached there goes to its loader at once.
+    /// Reads the disk cache for a fetch. A fetch that is not cached there goes to its loader at once.
     func lookUp(_ id: JobGraph.Fetch.ID, _ priority: ImagePriority) {
         guard let request = graph.request(of: id) else { return }
         let loader = loaders.loader(for: request)
-        // The app may have stored what no loader takes.
+        // The app may have stored an image for a URL that no loader accepts.
         guard dataCache != nil, loader?.shouldCacheOnDisk(request.url) ?? true,
             request.readTiers.contains(.originals), diskWatch.begin(request)
         else {
             fetchStage.load(id, with: loader)
             return
         }
-        // It goes before the lookups of renditions for later loads, or the first transfer would wait for all of them. Another job
-        // of the fetch may still look up its own: with that the server can be asked for less.
+        // It runs before look-ups of renditions for later loads, or the first transfer would wait for all of them. It does
+        // not if another job of the fetch still looks for its rendition, with which the server can be asked for less.
         let isResumed = graph.withLock { $0.isNeededByAll(id) }
         let ticket = ioQueue.submit(priority: priority, isResumed: isResumed) { self.read(id, loader) }
         graph.withLock { $0.setReadTicket(ticket, of: id) }
     }
 
     private func read(_ id: JobGraph.Fetch.ID, _ loader: (any DataLoading)?) {
-        // Also where nothing is read: the threads are not waiting for the disk.
+        // This also runs if nothing is read, because the thread was not waiting for the disk.
         defer { diskWatch.end() }
         guard let request = graph.request(of: id), hasRoom(for: id, again: { self.lookUp(id, $0) }) else { return }
         let (start, mark) = (ContinuousClock.now, versions.mark(reading: request.sourceKey))
@@ -60,14 +60,14 @@ struct DiskStage: PipelineStage {
         }
     }
 
-    /// Whether a body may be read now, since reading is faster than decoding. If not, the fetch waits.
+    /// Whether a body may be read now. Reading is faster than decoding, so bodies would pile up. If not, the fetch waits.
     private func hasRoom(
         for id: JobGraph.Fetch.ID,
         again: @escaping @Sendable (ImagePriority) -> Void
     ) -> Bool {
         if budget.hasRoomForBody { return true }
         guard graph.withLock({ $0.waitForRoom(id) }) else { return false }
-        // The closure runs wherever a body is released.
+        // The closure runs on the thread that releases a body.
         budget.whenRoomForBody {
             self.ioQueue.submit {
                 guard let priority = self.graph.withLock({ $0.endWaitForRoom(id) }) else { return }
@@ -77,7 +77,7 @@ struct DiskStage: PipelineStage {
         return false
     }
 
-    /// Reads the original that the server has confirmed, or that serves because the server cannot be asked.
+    /// Reads the original that the server has confirmed, or that is used because the server is unreachable.
     func readConfirmed(_ id: JobGraph.Fetch.ID, _ confirmation: Confirmation, priority: ImagePriority) {
         guard let request = graph.request(of: id) else { return }
         guard diskWatch.begin(request) else {
@@ -94,7 +94,7 @@ struct DiskStage: PipelineStage {
         let (start, mark) = (ContinuousClock.now, versions.mark(reading: confirmation.entry.key))
         var entry = dataCache?.entry(for: confirmation.entry.key)
         guard graph.withLock({ $0.endLookUp(id) }) else { return }
-        // Another process may have removed or replaced it in the meantime.
+        // Another process may have removed or replaced the original in the meantime.
         let confirmed = confirmation.entry.response.validators
         if !confirmed.areSame(as: entry?.response.validators) { entry = nil }
         guard let entry else { return goOnWithout(confirmation, id) }

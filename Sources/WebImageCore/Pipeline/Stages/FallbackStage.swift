@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-/// Around the other stages: child tasks. A fallback URL is loaded in the place of one that failed; a preview URL is
-/// shown until the image arrives; bytes that no cache keeps are loaded again.
+/// Around the other stages: child tasks. A fallback URL is loaded in place of a URL that failed; a preview URL is shown
+/// until the image arrives; bytes that no cache keeps are loaded again.
 struct FallbackStage: PipelineStage {
     let context: StageContext
     private var cacheKeyFilter: CacheKeyFilter? { context.dependencies.cacheKeyFilter }
@@ -27,7 +27,7 @@ struct FallbackStage: PipelineStage {
         guard !error.isCancelled, let url = request.fallbackURLs.first else { return nil }
         WebImageLog.debug("\(error) The fallback is loaded: \(url.textForMessages)")
         if request.hasRareAttributes, let rank = request.variantChoice?.replacedRank {
-            // The file that fits, which has its key.
+            // The file that fits, under its own key.
             var next = request.with(variant: rank)
             next.variantChoice?.isFinal = true
             next.fallbackURLs.removeFirst()
@@ -43,7 +43,7 @@ struct FallbackStage: PipelineStage {
         return next
     }
 
-    /// Loads the preview URL of a task that shows partial images and has none yet.
+    /// Loads the preview URL of a task that shows partial images and has not shown one yet.
     func startPreview(for task: ImageTask) {
         guard let url = task.request.previewURL, task.wantsPreview else { return }
         var request = childRequest(of: task.request, url, priority: task.priority)
@@ -55,9 +55,9 @@ struct FallbackStage: PipelineStage {
         }
     }
 
-    /// Loads the image of a task again for its bytes, past the caches.
-    /// - Parameter response: The cached image, which serves without bytes when the loader fails.
-    /// - Returns: `false` when the load is limited to the caches.
+    /// Loads the image of a task again for its bytes, bypassing the caches.
+    /// - Parameter response: The cached image, which is delivered without bytes if the loader fails.
+    /// - Returns: `false` if the load is limited to the caches.
     func startForData(of task: ImageTask, instead response: ImageResponse) -> Bool {
         guard task.request.cachePolicy.asksLoader else { return false }
         var request = childRequest(of: task.request, task.request.url, priority: task.priority)
@@ -87,7 +87,7 @@ struct FallbackStage: PipelineStage {
 }
 
 extension LoadResponse {
-    /// The response as that of a URL that failed.
+    /// The response, as the fallback for a URL that failed.
     fileprivate func replacing(_ error: ImageError) -> LoadResponse {
         var response = self
         response.fallbackError = error

@@ -3,8 +3,8 @@ import FoundationEssentials
 /// Stage 4, on the loader's threads: the bytes of a URL, from the network, a file, or wherever the loader gets them.
 struct FetchStage: PipelineStage {
     let context: StageContext
-    /// Asks the loader, unless it is clear that this would be in vain.
-    /// - Parameter found: The loader of the request, where it has been looked up already.
+    /// Calls the loader, unless the request is bound to fail because it is refused, offline or in the failure cache.
+    /// - Parameter found: The loader of the request, if it was looked up already.
     func load(_ id: JobGraph.Fetch.ID, with found: (any DataLoading)? = nil) {
         guard let request = graph.request(of: id) else { return }
         guard request.cachePolicy.asksLoader else { return deliveryStage.fail(id, .notInCache(request.url)) }
@@ -28,7 +28,7 @@ struct FetchStage: PipelineStage {
         }
     }
 
-    /// Whether a task may be able to decode what others could not.
+    /// Whether a task may be able to decode bytes that others could not decode.
     private func mayDecode(_ id: JobGraph.Fetch.ID, despite error: ImageError) -> Bool {
         guard error.isOfDecoding else { return false }
         let (tasks, readers) = graph.withLock { ($0.tasks(of: id), $0.readers(of: id)) }
@@ -56,7 +56,7 @@ struct FetchStage: PipelineStage {
             validators: validators,
             shouldLoad: context.dependencies.shouldLoad
         )
-        // The system may be wrong about the network, as behind a VPN. One quick attempt tells.
+        // The system may be wrong about the network, for example behind a VPN. One quick attempt finds out.
         request.isQuickAttempt = !loader.canReach(request.url, context.dependencies.network.status)
         request.age = id.number
         request.maximumByteCount = context.dependencies.maximumByteCount
@@ -100,7 +100,7 @@ struct FetchStage: PipelineStage {
         }
     }
 
-    /// Whether an error only says that there is no network, as the system does.
+    /// Whether an error only means that there is no network, as the system reports.
     private func isOffline(_ error: ImageError, of request: ImageRequest?, by loader: any DataLoading) -> Bool {
         let codes: [ImageError.Code] = [.hostNotFound, .connectionFailed, .timedOut]
         guard codes.contains(error.code), loader is any NetworkLoading, let request else { return false }
@@ -112,7 +112,7 @@ struct FetchStage: PipelineStage {
         var loaded = loaded
         loaded.metadata = loaded.metadata.living(for: fetch.request.diskLifetime, from: clock.now)
         observers.notify(fetch.request.url, .fetched(loaded.metrics))
-        // Nobody decodes what only readers want, so that nobody knows whether it could be decoded now.
+        // Data-only loads are not decoded, so a remembered decoding failure still stands.
         let isUndecoded =
             fetch.jobs.isEmpty
             && context.dependencies.failures.error(for: fetch.request, now: clock.now)?.isOfDecoding == true
@@ -125,7 +125,7 @@ struct FetchStage: PipelineStage {
             decodeStage.decode(id, FetchedData(loaded: loaded, origin: .revalidated))
         default:
             let outdatesMemory = outdatesMemory(id, fetch)
-            // What is not kept does not keep others from storing what they have.
+            // Bytes that are not kept must not keep other loads from storing theirs.
             let replacesCached = fetch.key.storesOriginals && (outdatesMemory || !fetch.key.queriesOriginals)
             let version = storeStage.version(of: fetch, replacesCached: replacesCached)
             if outdatesMemory { memoryCache.removeImages(source: fetch.key.url) }
@@ -137,8 +137,8 @@ struct FetchStage: PipelineStage {
         }
     }
 
-    /// Whether the sizes in the memory cache are those of an earlier version: the server has said so, or the load was
-    /// not to use what is cached and replaces it.
+    /// Whether the sizes in the memory cache belong to an earlier version: the server has said so, or the load bypassed
+    /// the caches and replaces what they hold.
     private func outdatesMemory(_ id: JobGraph.Fetch.ID, _ fetch: JobGraph.Fetch) -> Bool {
         guard case .none = fetch.validation, !fetch.request.cachePolicy.revalidatesCachedImage else { return true }
         guard !fetch.key.queriesOriginals else { return false }
@@ -148,7 +148,7 @@ struct FetchStage: PipelineStage {
         }
     }
 
-    /// The error of a body that begins as no image for any task, so that its rest is of no use; `nil` for others.
+    /// The error of a body that begins as no task's image, so that its rest need not be loaded; `nil` for other bodies.
     private func refusal(of head: Data, for id: JobGraph.Fetch.ID) -> ImageError? {
         let (tasks, readers) = graph.withLock { ($0.tasks(of: id), $0.readers(of: id)) }
         let problems = tasks.map { maker.problem(of: head, for: $0.request) }

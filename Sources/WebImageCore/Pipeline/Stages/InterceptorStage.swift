@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Beside stage 1, on Swift's global executor: the interceptors of the app, around a child task that loads the image.
+/// A helper of stage 1, on Swift's global executor: runs the interceptors of the app around a child task that loads the image.
 struct InterceptorStage: PipelineStage {
     /// One load on its way through the interceptors.
     private final class Load: Sendable {
         let task: ImageTask
-        /// What the first interceptor is given.
+        /// The request that the first interceptor receives.
         let request: ImageRequest
-        /// The attempts of the loads that an interceptor has seen fail.
+        /// The failed attempts of the loads that interceptors have made.
         let failures = Mutex<[ImageError.Attempt]>([])
 
         init(_ task: ImageTask, _ request: ImageRequest) {
@@ -15,7 +15,7 @@ struct InterceptorStage: PipelineStage {
             self.request = request
         }
 
-        /// Adds attempts. An interceptor may try for ever, so that of many the first ones and the last one are kept.
+        /// Adds attempts. An interceptor may retry without end, so only the first attempts and the last one are kept.
         func add(_ attempts: [ImageError.Attempt]) {
             failures.withLock { failures in
                 for attempt in attempts {
@@ -26,23 +26,23 @@ struct InterceptorStage: PipelineStage {
         }
     }
 
-    /// A task whose interceptors have not ended, and what runs them.
+    /// A task whose interceptors are still running, and the Swift task that runs them.
     typealias Running = (task: ImageTask, work: Task<Void, Never>?)
 
     let context: StageContext
     private var interceptors: [any ImageIntercepting] { context.dependencies.interceptors }
 
-    /// The tasks whose interceptors have not ended.
+    /// The tasks whose interceptors are still running.
     var tasks: [ImageTask] { context.intercepted.withLock { $0.values.map(\.task) } }
 
-    /// Runs the interceptors of a task, which is completed with their result.
+    /// Runs the interceptors of a task and completes it with their result.
     func run(_ task: ImageTask, _ request: ImageRequest) {
         let id = ObjectIdentifier(task)
         context.intercepted.withLock { $0[id] = (task, nil) }
         let load = Load(task, request)
         let work = Task.detached(priority: task.priority.taskPriority) { [self] in
             let result = await result(of: load)
-            // The texture is made here rather than on the main thread.
+            // The texture is created here rather than on the main thread.
             if case .success(let response) = result { request.preparation?.prepare(response.image) }
             context.intercepted.release { $0.removeValue(forKey: id) }
             task.finish(result)
@@ -54,7 +54,7 @@ struct InterceptorStage: PipelineStage {
         if isRunning, task.isCancelled { work.cancel() }
     }
 
-    /// Cancels the code of interceptors, which may go on for as long as it likes: the task completes without it.
+    /// Cancels the Swift task of the interceptors, which may keep running for any time: the image task completes without it.
     func cancel(_ task: AnyObject) {
         context.intercepted.withLock { $0[ObjectIdentifier(task)]?.work }?.cancel()
     }
@@ -67,7 +67,7 @@ struct InterceptorStage: PipelineStage {
         }
     }
 
-    /// The error with the attempts of all loads that were begun.
+    /// The error with the attempts of all loads that interceptors have started.
     private func told(_ error: ImageError, of load: Load) -> ImageError {
         var failures = load.failures.withLock { $0 }
         if error.history.isEmpty {
@@ -111,7 +111,7 @@ struct InterceptorStage: PipelineStage {
 }
 
 extension ImageRequest {
-    /// The request with what is known about the widget, which an interceptor that makes a new one cannot say.
+    /// The request with the size and scale of the widget, which an interceptor that creates a new request does not know.
     fileprivate func completed(from original: ImageRequest) -> ImageRequest {
         var request = self
         if request.decodeSize == nil { request.decodeSize = original.decodeSize }

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Stage 1, on the caller's thread: the memory cache. A miss makes the task join the job of its image.
+/// Stage 1, on the caller's thread: the memory cache. A task whose image is not in memory joins the job of that image.
 ///
 /// A bound widget looks into the memory cache before it starts a task, to show the image within the same call.
 struct MemoryStage: PipelineStage {
@@ -9,7 +9,7 @@ struct MemoryStage: PipelineStage {
         guard task.begin() else { return }
         let request = task.request
         observers.notify(request.url, .requested, of: task)
-        // There are no bytes in memory.
+        // The memory cache has no bytes, so only loads of images look there.
         let imageTask = task as? ImageTask
         if let imageTask, serves(imageTask) { return }
         guard task.interceptedRequest != nil || !request.url.absoluteString.isEmpty else {
@@ -17,14 +17,14 @@ struct MemoryStage: PipelineStage {
         }
         if let error = context.requiredQueues.shortage(for: request.url) { return task.finish(.failure(error)) }
         if let imageTask, imageTask.interceptedRequest == nil {
-            // The preview goes first, since it is smaller.
+            // The preview is loaded first, because it is smaller.
             fallbackStage.startPreview(for: imageTask)
             if !request.largerVariants.isEmpty { return variantStage.start(imageTask) }
         }
         intake.add(.enter(task))
     }
 
-    /// Ends a task with the image in memory, or shows that until the load ends.
+    /// Ends a task with the image in memory, or shows that image until the load ends.
     private func serves(_ task: ImageTask) -> Bool {
         let request = task.request
         let isRead = request.readTiers.contains(.memory)
@@ -49,7 +49,7 @@ struct MemoryStage: PipelineStage {
         return false
     }
 
-    /// Shows the image at another size until it is there at the right one.
+    /// Shows the image at another size until it is loaded at the right size.
     private func showOtherSize(to task: ImageTask) {
         guard task.wantsPartialImages else { return }
         if let hit = memory.hit(inAnySizeFor: task.request) {

@@ -1,14 +1,14 @@
 import FoundationEssentials
 
-/// Beside stages 4 and 5, on the decode queue: shows partial images to the tasks of a job, and before a whole file is decoded,
-/// the thumbnail in it or beside it.
+/// A helper of stages 4 and 5, on the decode queue: shows partial images to the tasks of a job. Before a whole file is
+/// decoded, it shows the thumbnail in the file or beside it.
 struct PartialImageStage: PipelineStage {
     let context: StageContext
 
-    /// Shows the thumbnail in a file to a job that shows partial images and has shown none, in a moment.
+    /// Submits the thumbnail in a file for a job that shows partial images and has not shown one yet.
     func submitThumbnail(of data: FetchedData, for id: JobGraph.Job.ID, priority: ImagePriority) {
         guard maker.mayHaveThumbnail(data.format) else { return }
-        // It takes less than a millisecond, so the decodes that are waiting can wait for it.
+        // Decoding a thumbnail takes less than a millisecond, so it may run before waiting decodes.
         decodeQueue.submit(priority: priority, isResumed: true) { self.showThumbnail(in: data.loaded.data, for: id) }
     }
 
@@ -47,7 +47,7 @@ struct PartialImageStage: PipelineStage {
 
     /// Shows a partial image to the tasks of a job.
     func show(_ image: WebImage, to id: JobGraph.Job.ID, _ job: JobGraph.Job, at time: Date) {
-        // Rectangles and radii of a transformer are those of the image at its size.
+        // Rectangles and radii of a transformer apply to the image at its full size.
         let hasSize = !image.isThumbnail || image.pixelSize == image.decodedSize
         guard hasSize || job.request.transformer == nil, !image.isThumbnail || job.wantsThumbnail,
             let changed = try? maker.transform(blurred(image, of: id, job), for: job.request)
@@ -65,7 +65,7 @@ struct PartialImageStage: PipelineStage {
         }
     }
 
-    /// The image as it is shown, which may be blurred.
+    /// The partial image to show, blurred if the request asks for it.
     private func blurred(_ image: WebImage, of id: JobGraph.Job.ID, _ job: JobGraph.Job) -> WebImage {
         guard job.key.progressiveOptions?.isBlurred == true else { return image }
         let share = graph.withLock { $0.arrivedShare(of: id, pixelCount: image.naturalSize.pixelCount) }

@@ -1,10 +1,10 @@
 import FoundationEssentials
 
-/// Beside stage 4, on the decode queue: partial images while the bytes arrive.
+/// A helper of stage 4, on the decode queue: partial images while the bytes arrive.
 struct ProgressiveStage: PipelineStage {
-    /// From how many bytes on it takes long to decode what has arrived, so that the thumbnail comes first.
+    /// The number of bytes from which decoding takes long, so that the thumbnail is shown first.
     private static let longHead = 1 << 17
-    /// How many bytes are searched for a thumbnail.
+    /// The number of bytes that are searched for a thumbnail.
     private static let longestHead = 1 << 20
 
     let context: StageContext
@@ -28,7 +28,7 @@ struct ProgressiveStage: PipelineStage {
         }
     }
 
-    /// Shows the thumbnail first where so much has arrived that it takes long to decode.
+    /// Shows the thumbnail first if so much has arrived that decoding takes long.
     private func showThumbnail(in chunks: [Data], for id: JobGraph.Job.ID, _ job: JobGraph.Job) {
         guard chunks.reduce(0, { $0 + $1.count }) >= Self.longHead,
             partialImageStage.wantsThumbnail(job, head: Data(chunks.joined().prefix(ImageFormat.sniffLength)))
@@ -59,7 +59,7 @@ struct ProgressiveStage: PipelineStage {
         return decoder
     }
 
-    /// Shows what has been decoded, or a little later when another partial image was shown just now.
+    /// Shows what has been decoded, or does so a little later if another partial image was shown just now.
     private func show(_ decoder: BudgetedIncrementalDecoder, for id: JobGraph.Job.ID, _ job: JobGraph.Job) {
         let now = clock.now
         let interval = (job.key.progressiveOptions ?? ProgressiveOptions()).interval

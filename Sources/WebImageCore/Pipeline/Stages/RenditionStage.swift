@@ -4,10 +4,10 @@ import FoundationEssentials
 /// decode; a miss makes the job wait for its fetch.
 struct RenditionStage: PipelineStage {
     let context: StageContext
-    /// A rendition that was read.
+    /// A rendition that was read from disk.
     private struct Found: Sendable {
         let entry: CacheEntry
-        /// What the server has said last about the original.
+        /// The latest response of the server about the original.
         var response: ResponseMetadata
         let mark: ImageVersions.Mark
         let readingDuration: Duration
@@ -35,7 +35,7 @@ struct RenditionStage: PipelineStage {
         }
         let original = dataCache?.metadata(for: job.key.fetch.url)
         guard original == nil || original?.storedAt == info.source else {
-            // The original has been replaced since the rendition was made of it.
+            // The original has been replaced since the rendition was made.
             cache.remove(entry.key)
             graph.update { $0.endLookUp(id, rendition: nil) }
             return
@@ -65,7 +65,7 @@ struct RenditionStage: PipelineStage {
             if let version, version.etag == found.entry.response.etag {
                 decode(found, id)
             } else {
-                // A file that is not there may be on a medium that comes back.
+                // A file that is missing may be on a medium that will be mounted again.
                 if version != nil { storeStage.outdateRenditions(of: job.key.fetch.url) }
                 graph.update { $0.endLookUp(id, rendition: nil) }
             }
@@ -83,7 +83,7 @@ struct RenditionStage: PipelineStage {
 
     private func show(_ found: Found, _ id: JobGraph.Job.ID) {
         let entry = found.entry
-        // It was made where there is more memory. Decoding the original says what is wrong.
+        // The rendition was made on a machine with more memory. Decoding the original reports the error.
         guard scheduler.canReserve(entry.pixelByteCount) else { return graph.update { $0.discardRendition(id) } }
         let run = DecodeRun(id: id, product: .image, rendition: entry)
         scheduler.run(run) { [self] job, image, time -> ImageResponse in

@@ -1,13 +1,13 @@
 import FoundationEssentials
 
-/// After a failed stage 4: a stale copy serves, or the loader is asked again later, or the fetch fails.
+/// After a failed stage 4: a stale copy is used, the loader is asked again later, or the fetch fails.
 struct RetryStage: PipelineStage {
     let context: StageContext
     func recover(_ id: JobGraph.Fetch.ID, from error: ImageError) {
         guard let fetch = graph.withLock({ $0.fetches[id] }) else { return }
         var error = error
         error.attempts = max(fetch.attemptCount, 1)
-        /// The error beside the cached image that serves instead.
+        /// The error that is reported along with the cached image that is used instead.
         func told() -> ImageError { fetch.ending(with: error, at: clock.now) }
         if let entry = fetch.usableOriginal, isUsable(entry, despite: error) {
             WebImageLog.debug("A stale cached image is used: \(error)")
@@ -21,7 +21,7 @@ struct RetryStage: PipelineStage {
         } else if var data = staleImagesInMemory(id, despite: error) {
             data.refreshError = told()
             WebImageLog.debug("A stale image in memory is used: \(error)")
-            // There are no bytes.
+            // An image in memory has no bytes.
             deliveryStage.failReaders(of: id, told())
             decodeStage.decode(id, data)
         } else if fetch.isWanted, let delay = delay(after: error, fetch) {
@@ -37,15 +37,15 @@ struct RetryStage: PipelineStage {
         }
     }
 
-    /// The renditions, if all of them may be served although the server is unreachable.
+    /// The renditions, if all of them may be used although the server is unreachable.
     private func staleRenditions(_ id: JobGraph.Fetch.ID, despite error: ImageError) -> FetchedData? {
         let renditions = graph.withLock { $0.renditions(of: id) }
         guard renditions.allSatisfy({ isUsable($0, despite: error) }) else { return nil }
         return cachedImages(.disk)
     }
 
-    /// The images in memory, if every task has one and may be served it. The disk cache has evicted what they were made of,
-    /// or the server would have been asked about that.
+    /// The images in memory, if every task has one and may use it. The disk cache has evicted their originals, or the
+    /// server would have been asked to validate those.
     private func staleImagesInMemory(_ id: JobGraph.Fetch.ID, despite error: ImageError) -> FetchedData? {
         guard error.leavesCachedImage else { return nil }
         let (tasks, now) = (graph.withLock { $0.tasks(of: id) }, clock.now.timeIntervalSince1970)

@@ -1,10 +1,10 @@
 import FoundationEssentials
 
-/// Beside stage 4, on the decode queue: the cached image, shown until the server has said whether it is current.
+/// A helper of stage 4, on the decode queue: shows the cached image until the server has said whether it is current.
 struct StaleImageStage: PipelineStage {
     let context: StageContext
     /// - Parameters:
-    ///   - original: The original on disk; `nil` when the jobs only have renditions.
+    ///   - original: The original on disk; `nil` if the jobs only have renditions.
     ///   - reservation: Counts the bytes of the original until they are decoded.
     func start(
         _ fetch: JobGraph.Fetch.ID,
@@ -37,7 +37,7 @@ struct StaleImageStage: PipelineStage {
             return try maker.transform(image, for: job.request)
         } completion: { [self] _, result, memory in
             if case .failure(let error) = result { WebImageLog.debug("The stale image is not shown: \(error)") }
-            // The answer is decoded next, with memory that it may have to wait for.
+            // The answer is decoded next and may have to wait for memory.
             memory?.shrink(to: 0)
             end(id, try? result?.get())
             withExtendedLifetime(body) {}

@@ -1,15 +1,15 @@
 import FoundationEssentials
 
-/// Stage 6, on the decode queue and the I/O queue: the memory cache and, behind what is delivered, the disk caches.
+/// Stage 6, on the decode queue and the I/O queue: the memory cache and, after delivery, the disk caches.
 struct StoreStage: PipelineStage {
     let context: StageContext
     private var writer: DiskWriter { context.writer }
     private var storeOrder: StoreOrder { context.dependencies.storeOrder }
 
-    /// Prepares an image for display, and keeps it in the memory cache.
+    /// Prepares an image for display, and stores it in the memory cache.
     /// - Parameters:
-    ///   - response: What the server has said about the bytes of the image.
-    ///   - mark: When these were read or have arrived. The memory cache does not keep an image that was replaced or removed since.
+    ///   - response: The response that the bytes of the image came with.
+    ///   - mark: When the bytes were read or arrived. An image that was replaced or removed since then is not stored.
     func storeInMemory(
         _ image: WebImage,
         for job: JobGraph.Job,
@@ -74,7 +74,7 @@ struct StoreStage: PipelineStage {
     }
 }
 
-// Bytes that nobody decodes.
+// Bytes that are not decoded.
 extension StoreStage {
     /// Ends a load of bytes.
     func finish(_ task: DataTask, with data: FetchedData) {
@@ -93,7 +93,7 @@ extension StoreStage {
 }
 
 extension ResponseMetadata {
-    /// The freshness of an image in memory; `nil` when the server says nothing about it.
+    /// The freshness of an image in memory; `nil` if the server says nothing about it.
     fileprivate func freshness(_ now: Date) -> Freshness? {
         let saysNothing =
             cacheControl == nil && expires == nil && lastModifiedDate == nil && redirects == nil && !variesByAll
@@ -101,10 +101,10 @@ extension ResponseMetadata {
         return Freshness(self, now: now)
     }
 
-    /// The seconds for which an image in memory serves without asking the server.
+    /// The seconds for which an image in memory may be used without asking the server.
     fileprivate func timeInMemory(_ freshness: Freshness, _ now: Date) -> Double {
         guard ownLifetime == nil else { return freshness.remaining }
-        // A response of the future is from before the clock was set back.
+        // A response time in the future means that the clock was set back.
         let rest = Self.shortestUse - max(responseTime.map { now.timeIntervalSince($0) } ?? 0, 0)
         if freshness.directives.isNoStore || variesByAll { return rest }
         return redirects == nil ? freshness.remaining : max(freshness.remaining, rest)
@@ -113,14 +113,14 @@ extension ResponseMetadata {
     /// Whether the response answers no other request (`Vary: *`; RFC 9110, section 12.5.5).
     private var variesByAll: Bool { vary?["*"] != nil || redirects?.vary?["*"] != nil }
 
-    /// The seconds from a response on for which its image serves in any case. What is not to be stored cannot be validated, and to find
-    /// out where a redirect leads now takes two requests: a list that scrolls back would load all of them again at once.
+    /// The seconds after a response for which its image may be used in any case. A response with no-store cannot be validated,
+    /// and following a redirect again takes two requests: a list that scrolls back would at once load all such images again.
     private static let shortestUse = 60.0
 }
 
 // Originals.
 extension StoreStage {
-    /// Takes note of bytes that have arrived.
+    /// Records the arrival of bytes.
     func version(of fetch: JobGraph.Fetch, replacesCached: Bool) -> OriginalStore.Version {
         let mark = versions.mark()
         let (key, url) = (fetch.key.url, fetch.request.url)
@@ -136,7 +136,7 @@ extension StoreStage {
         _ loader: any DataLoading
     ) -> OriginalStore? {
         let key = version.key
-        // What was loaded past the caches replaces what they hold.
+        // Bytes that were loaded bypassing the caches replace what these hold.
         if loader.isOfFiles, !fetch.key.queriesOriginals { outdateRenditions(of: key) }
         // A range answers no request for the whole (RFC 9111, section 3.3).
         guard dataCache != nil, loader.shouldCacheOnDisk(fetch.request.url), fetch.key.storesOriginals, !loaded.isRange
@@ -156,7 +156,7 @@ extension StoreStage {
         if CacheDirectives(response.cacheControl).isNoStore {
             removeFromDisk(entry.key)
         } else {
-            // What an app has attached to it meanwhile stays.
+            // Data that the app has attached in the meantime must stay.
             dataCache.renew(entry) { $0.response = renewed($0.response, by: response) }
             writer.schedule()
         }
@@ -167,7 +167,7 @@ extension StoreStage {
         response.renewed(by: newer).living(for: nil, from: clock.now)
     }
 
-    /// Removes an entry that is intact but no image.
+    /// Removes an entry that is intact but not an image.
     func removeUndecodable(_ data: FetchedData, _ request: ImageRequest) {
         guard data.origin != .loader, versions.isCurrent(data.mark, of: request.sourceKey) else { return }
         removeFromDisk(request.sourceKey)
@@ -179,7 +179,7 @@ extension StoreStage {
         ioQueue.submit(priority: .veryLow) { [renditions] in renditions.cache?.removeVariants(of: key) }
     }
 
-    /// - Parameter version: The bytes that are not kept in its place.
+    /// - Parameter version: The bytes that replace the original but are not kept.
     func removeOriginal(_ key: String, for version: OriginalStore.Version? = nil) {
         let mark = versions.mark()
         ioQueue.submit(priority: .veryLow) { [dataCache, storeOrder, versions] in
@@ -206,10 +206,10 @@ extension StoreStage {
 
 // Renditions.
 extension StoreStage {
-    /// Runs on the decoding thread, after delivery: a full I/O queue cannot pile up pixels.
+    /// Runs on the decoding thread, after delivery, so that pixels cannot pile up behind a full I/O queue.
     private func storeRendition(_ image: WebImage, of job: JobGraph.Job, from data: FetchedData) {
         let response = data.loaded.metadata
-        // An update of the app may bring another file under the same name, and nothing would outdate the rendition.
+        // An update of the app may bring another file under the same name, which would not outdate the rendition.
         guard data.entry?.isBundled != true else { return }
         guard let cache = renditions.cache, !CacheDirectives(response.cacheControl).isNoStore,
             let entry = renditions.entry(
@@ -226,7 +226,7 @@ extension StoreStage {
         writer.schedule()
     }
 
-    /// Removes the renditions of a version of an image that there is no more. They are not found from now on.
+    /// Removes the renditions of an outdated version of an image. Lookups stop finding them at once.
     func outdateRenditions(of key: String) {
         guard let cache = renditions.cache else { return }
         cache.outdateVariants(of: key)

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import Synchronization
 
-/// Beside stage 1, on the I/O queue: whether the disk has a larger file of an image than the one that fits. It is decoded at the
-/// size that is asked for, and nothing is downloaded.
+/// A helper of stage 1, on the I/O queue: looks on the disk for a larger file of an image than the one that fits. Such
+/// a file is decoded at the requested size, and nothing is downloaded.
 struct VariantStage: PipelineStage {
     let context: StageContext
     private var renditionCache: DiskCache? { renditions.cache }
@@ -11,7 +11,7 @@ struct VariantStage: PipelineStage {
     /// The tasks that wait for the disk.
     var tasks: [ImageTask] { context.waitingForVariants.withLock { Array($0.values) } }
 
-    /// Loads the image of a task from a larger file on disk, or has the task join the job of its own file.
+    /// Loads the image of a task from a larger file on disk, or lets the task join the job of its own file.
     func start(_ task: ImageTask) {
         let request = task.request
         guard dataCache != nil, request.readTiers.contains(.originals), request.variantChoice?.isFinal == false,
@@ -22,14 +22,14 @@ struct VariantStage: PipelineStage {
             self.goOn(with: task, self.find(for: request))
             diskWatch.end()
         }
-        // A disk that hangs must not hold the load up, unless nothing else has the image.
+        // A disk that hangs must not hold up the load, unless only the disk may have the image.
         guard request.cachePolicy.asksLoader else { return }
         clock.run(after: context.dependencies.diskTimeLimit) { [weak context, weak task] in
             if let context, let task { VariantStage(context: context).goOn(with: task, nil) }
         }
     }
 
-    /// The request for the smallest larger file that the disk has; `nil` when it has none, or the one that fits.
+    /// The request for the smallest larger file on the disk; `nil` if there is none, or if the file that fits is there.
     private func find(for request: ImageRequest) -> ImageRequest? {
         guard let dataCache, !dataCache.contains(request.sourceKey) else { return nil }
         let rendition = ImageKey(request).renditionKey(size: request.resolvedDecodeSize)
@@ -38,7 +38,7 @@ struct VariantStage: PipelineStage {
         return rank.map { request.with(variant: $0) }
     }
 
-    /// - Parameter found: The request for a file that serves instead of the one that fits.
+    /// - Parameter found: The request for a file that is used instead of the one that fits.
     private func goOn(with task: ImageTask, _ found: ImageRequest?) {
         guard context.waitingForVariants.withLock({ $0.removeValue(forKey: ObjectIdentifier(task)) }) != nil,
             !task.isCancelled
@@ -49,7 +49,7 @@ struct VariantStage: PipelineStage {
         request.variantChoice?.isFinal = true
         request.priority = task.priority
         request.previewURL = nil
-        // The server may have removed it since.
+        // The server may have removed the larger file since.
         request.fallbackURLs.insert(task.request.url, at: 0)
         request.variantChoice?.replacedRank = task.request.variantRank
         _ = task.startChild(request, task.forwarding) { task.finish($0) }
