@@ -21,7 +21,7 @@ public struct DecodeOptions: Sendable {
     public var decoderParameters: [String: String] = [:]
     /// The format of the pixels. Default: with alpha when the file has it, else without.
     public var pixelFormat: PixelBuffer.Format?
-    /// Whether colours are converted to sRGB from the ICC profile of the file. Default: yes.
+    /// Whether colors are converted to sRGB from the ICC profile of the file. Default: yes.
     public var convertsToSRGB = true
     /// Whether pixels are turned upright by the EXIF orientation of the file. Default: yes.
     public var appliesOrientation = true

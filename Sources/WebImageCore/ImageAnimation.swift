@@ -21,7 +21,7 @@ public final class ImageAnimation: Sendable {
     public let fileData: Data?
     /// What tells that two animations begin with the same frames; `nil` unless the file was shown while it arrived.
     private let arrival: (ArrivingAnimation, ImageOrientation)?
-    /// The number of transformations of each frame. All images of a load have the same ones, unless one lacks a colour profile.
+    /// The number of transformations of each frame. All images of a load have the same ones, unless one lacks a color profile.
     private let mapCount: Int
     /// Counts the bytes of the file; `nil` for an image that was not loaded.
     private let memory: MemoryBudget.Reservation?

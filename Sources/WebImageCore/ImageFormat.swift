@@ -1,4 +1,4 @@
-/// The format of an image file, recognised by its content and never by its name.
+/// The format of an image file, recognized by its content and never by its name.
 public struct ImageFormat: RawRepresentable, Hashable, Sendable {
     /// A short lower-case name, such as `jpeg`.
     public let rawValue: String

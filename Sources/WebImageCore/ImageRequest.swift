@@ -47,13 +47,13 @@ public struct ImageRequest: Hashable, Sendable {
     /// The key of the image in the caches. Default: what the manager's ``CacheKeyFilter`` returns, else the URL.
     ///
     /// Texts that Swift takes for equal, such as "é" as one character or as "e" with an accent, are one key in memory and two files on
-    /// disk. Normalise what people or file systems have named.
+    /// disk. Normalize what people or file systems have named.
     public var cacheKey: String? {
         didSet { if cacheKey != oldValue { scaleInName = Self.scale(inName: cacheKey ?? url.absoluteString) } }
     }
     /// Whether only the first frame of an animated image is decoded. Default: no.
     public var isFirstFrameOnly = false
-    /// Whether colours are converted to sRGB from the profile (ICC) of the file; otherwise they are taken for sRGB.
+    /// Whether colors are converted to sRGB from the profile (ICC) of the file; otherwise they are taken for sRGB.
     /// Default: yes.
     public var convertsToSRGB = true
     /// Whether the response also has the bytes of the file, for sharing, saving, or reading its metadata. A memory hit
@@ -100,7 +100,7 @@ public struct ImageRequest: Hashable, Sendable {
         get { extended.progressiveOptions }
         set { change { $0.progressiveOptions = newValue } }
     }
-    /// The format of a file that cannot be recognised by its content. Default: none.
+    /// The format of a file that cannot be recognized by its content. Default: none.
     public var formatHint: ImageFormat? {
         get { extended.formatHint }
         set { change { $0.formatHint = newValue } }

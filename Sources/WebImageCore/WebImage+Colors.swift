@@ -1,6 +1,6 @@
-// The colours of single pixels, such as for a background that goes with the image.
+// The colors of single pixels, such as for a background that goes with the image.
 extension WebImage {
-    /// The colour of a pixel, from the upper left corner of ``pixels``, with straight alpha.
+    /// The color of a pixel, from the upper left corner of ``pixels``, with straight alpha.
     ///
     /// An image at the size of a widget has fewer pixels than its file: scale a point by ``pixelSize``.
     /// - Returns: `nil` outside of the image.
@@ -9,7 +9,7 @@ extension WebImage {
         return colors(x: x..<x + 1, y: y..<y + 1)?.first
     }
 
-    /// The colours of a rectangle of ``pixels``, row by row from the top, with straight alpha.
+    /// The colors of a rectangle of ``pixels``, row by row from the top, with straight alpha.
     /// - Returns: `nil` when the rectangle is not within the image.
     public func colors(x: Range<Int>, y: Range<Int>) -> [ImageColor]? {
         let pixels = pixels

@@ -29,7 +29,7 @@ public struct WebImage: Sendable {
         let content: Content
         /// The toolkit's representation of the pixels (a texture), created at most once.
         let display = Mutex<(any AnyObject & Sendable)?>(nil)
-        /// The pixels of an image in wide colours as apps and transformers read them, made at most once.
+        /// The pixels of an image in wide colors as apps and transformers read them, made at most once.
         let standardPixels = Mutex<PixelBuffer?>(nil)
 
         init(_ content: Content) {
@@ -83,14 +83,14 @@ public struct WebImage: Sendable {
     /// A scale by which sizes can be divided.
     static func validScale(_ scale: Double) -> Double { scale.bounded(to: 1...1_000_000, ifNaN: 1) }
 
-    /// The upright pixels; of an animated image, those of its first frame. Colours that are shown in a wider gamut or with
+    /// The upright pixels; of an animated image, those of its first frame. Colors that are shown in a wider gamut or with
     /// more bits are converted to 8 bits of sRGB when this is first read.
     public var pixels: PixelBuffer {
         guard content.pixels.colors != .standard else { return content.pixels }
         return storage.standardPixels.withLock { kept in
             if let kept { return kept }
             kept = content.pixels.standard()
-            // Without memory for the copy, wrong colours are better than a crash.
+            // Without memory for the copy, wrong colors are better than a crash.
             return kept ?? content.pixels
         }
     }

@@ -20,7 +20,7 @@ final class PackedFrame {
         free(memory.baseAddress)
     }
 
-    /// The pixels of a buffer, with colours multiplied by alpha.
+    /// The pixels of a buffer, with colors multiplied by alpha.
     /// - Returns: `nil` when there is no memory.
     convenience init?(_ buffer: PixelBuffer) {
         precondition(buffer.colors == .standard, "Frames have four bytes a pixel")

@@ -32,7 +32,7 @@ final class PaintableContent {
     /// Receives the size in application pixels at which an image is drawn. It runs inside of GTK's snapshot, so it must
     /// not change any widget.
     var onDraw: ((_ width: Double, _ height: Double) -> Void)?
-    /// Returns the widget whose frame clock and text colour apply, while the widget exists.
+    /// Returns the widget whose frame clock and text color apply, while the widget exists.
     var styleWidget: (() -> UnsafeMutablePointer<GtkWidget>?)?
     /// Whether that widget draws the content. Otherwise others do, where the app has put the paintable.
     var isDrawnByWidget = true
@@ -63,7 +63,7 @@ final class PaintableContent {
     /// Whether nothing is visible.
     var isEmpty: Bool { displayed.content.isNothing && indicator?.isVisible != true }
 
-    /// Whether the content has a size of its own. A colour has none, nor has an indicator that is alone.
+    /// Whether the content has a size of its own. A color has none, nor has an indicator that is alone.
     var hasIntrinsicSize: Bool { displayed.content.size.width > 0 && displayed.content.size.height > 0 }
 
     /// The player of the animated image on display.

@@ -41,8 +41,8 @@ struct DrawingContext {
         )
     }
 
-    /// Draws into a larger box, of which a point is as near to the centre of this one as the edges of the larger one allow. A
-    /// smaller box has the same centre.
+    /// Draws into a larger box, of which a point is as near to the center of this one as the edges of the larger one allow. A
+    /// smaller box has the same center.
     func centered(width: Double, height: Double, focus: ImagePoint = .center, _ body: (DrawingContext) -> Void) {
         var inner = self
         (inner.width, inner.height) = (width, height)
@@ -147,7 +147,7 @@ extension UnsafeMutablePointer<GtkWidget> {
         return size.scaled(by: deviceScale)
     }
 
-    /// The text colour of the widget.
+    /// The text color of the widget.
     var textColor: GdkRGBA {
         var color = GdkRGBA()
         gwi_widget_get_color(self, &color)

@@ -9,7 +9,7 @@ import WebImageLinux
 package final class Texture: Sendable {
     private let object: GObjectBox
 
-    /// Works on any thread, with no display open. Colours in a gamut that GTK cannot name are converted to sRGB.
+    /// Works on any thread, with no display open. Colors in a gamut that GTK cannot name are converted to sRGB.
     package init(_ pixels: PixelBuffer) {
         let isWide = pixels.colors.gamut == .displayP3 && gwi_texture_has_display_p3() != 0
         let pixels = pixels.colors.gamut == .sRGB || isWide ? pixels : pixels.standard() ?? pixels

@@ -55,7 +55,7 @@ struct Painter {
         (self.snapshot, self.widget, self.width, self.height) = (snapshot, widget, width, height)
     }
 
-    /// The text colour, faded.
+    /// The text color, faded.
     func foreground(_ alpha: Float) -> GdkRGBA {
         var color = GdkRGBA()
         gwi_widget_get_color(widget, &color)

@@ -1,7 +1,7 @@
 internal import CWebImageGtk4
 import WebImageCore
 
-/// The colours of stages and sources, which stand out on light and on dark. No view tells anything by colour alone.
+/// The colors of stages and sources, which stand out on light and on dark. No view tells anything by color alone.
 enum Palette {
     static func color(of stage: LoadStage) -> GdkRGBA {
         switch stage {
@@ -34,7 +34,7 @@ enum Palette {
 
     static let badgeText = color(0xFFFFFF)
 
-    /// Makes an opaque colour of 0xRRGGBB.
+    /// Makes an opaque color of 0xRRGGBB.
     private static func color(_ rgb: UInt32) -> GdkRGBA {
         func channel(_ shift: UInt32) -> Float { Float(rgb >> shift & 255) / 255 }
         return GdkRGBA(red: channel(16), green: channel(8), blue: channel(0), alpha: 1)

@@ -1,6 +1,6 @@
 internal import CWebImageGtk4
 
-/// The names of the stages beside their colours.
+/// The names of the stages beside their colors.
 @MainActor
 enum Legend {
     static func make() -> Widget {

@@ -1,6 +1,6 @@
 internal import CWebImageGtk4
 
-/// The bars of a line: a track from the request to the end, and on it the stages, each in its colour.
+/// The bars of a line: a track from the request to the end, and on it the stages, each in its color.
 @MainActor
 struct StageBar {
     /// The time that the width stands for, and where it begins.

@@ -1,6 +1,6 @@
 internal import CWebImageGtk4
 
-/// The rules of the inspector's own widgets. Colours derive from those of the text, so that they suit every theme.
+/// The rules of the inspector's own widgets. Colors derive from those of the text, so that they suit every theme.
 @MainActor
 enum Style {
     private static var isLoaded = false

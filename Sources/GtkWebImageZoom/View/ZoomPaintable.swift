@@ -93,7 +93,7 @@ extension ZoomContent {
         gtk_snapshot_append_texture(snapshot, texture.pointer, &bounds)
     }
 
-    /// Where a part of the image is in the widget. All edges are whole device pixels, so that neighbours share them without a seam.
+    /// Where a part of the image is in the widget. All edges are whole device pixels, so that neighbors share them without a seam.
     private func bounds(of part: PixelRect, _ scale: Double) -> graphene_rect_t {
         guard let viewport else { return graphene_rect_t() }
         let origin = viewport.origin

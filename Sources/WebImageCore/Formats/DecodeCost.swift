@@ -52,7 +52,7 @@ package struct DecodeCost {
         let scaled = target < decoded ? imageByteCount.boundedProduct(isTurned ? 2 : 1) : 0
         switch header.format {
         case .gif:
-            // The first frame is decoded into indices of colours, which are gone when the canvas is scaled.
+            // The first frame is decoded into indices of colors, which are gone when the canvas is scaled.
             bytes = bytes.boundedSum(max(scaled, pixels))
         case .png, .ico:
             // So are the copies of compressed pixels, and the frame beside a canvas.

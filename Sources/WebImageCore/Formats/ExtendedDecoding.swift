@@ -7,7 +7,7 @@ package protocol ExtendedDecoding: ImageDecoding {
     func isSlow(_ format: ImageFormat) -> Bool
 
     /// The format, perhaps one that the library does not know, as which a decoder of whatever is installed would decode a file.
-    /// - Parameter format: What the library recognises, or the hint of the request, or unknown.
+    /// - Parameter format: What the library recognizes, or the hint of the request, or unknown.
     /// - Returns: `nil` when nothing that is installed reads the file, and for a decoder of formats of its own.
     func installedFormat(_ head: Data, as format: ImageFormat) -> ImageFormat?
 

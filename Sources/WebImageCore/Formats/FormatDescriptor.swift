@@ -70,7 +70,7 @@ package struct FormatDescriptor: Sendable {
     ///
     /// A new format is a name above and a row here, a folder in Sources/WebImageFormats with an entry in
     /// `CoderRegistry.ownDecoders`, and a module in Sources/CLibraries with its lines in Package.swift for its C library.
-    /// Colour profiles come from the decoders.
+    /// Color profiles come from the decoders.
     package static let all: [FormatDescriptor] = [
         FormatDescriptor(
             .jpeg,
@@ -162,13 +162,13 @@ package struct FormatDescriptor: Sendable {
 
 // What the table answers.
 extension ImageFormat {
-    /// The number of bytes from the start of a file that suffices to recognise every format that is decoded in parts.
+    /// The number of bytes from the start of a file that suffices to recognize every format that is decoded in parts.
     package static let sniffLength = 512
-    /// The number of bytes that suffices for every format: drawing programs write licences and entities of a few kilobytes in
+    /// The number of bytes that suffices for every format: drawing programs write licenses and entities of a few kilobytes in
     /// front of the root element of an SVG.
     package static let longestSniffLength = 8192
 
-    /// Recognises a format by the first bytes of a file.
+    /// Recognizes a format by the first bytes of a file.
     ///
     /// The result is `unknown` when the bytes are not those of an image in one of the library's formats, or too few.
     public init(sniffing data: Data) {
@@ -178,7 +178,7 @@ extension ImageFormat {
         }
     }
 
-    /// Recognises a format by the first bytes of a file; `hint` is the result for files without a signature.
+    /// Recognizes a format by the first bytes of a file; `hint` is the result for files without a signature.
     package init(sniffing data: Data, hint: ImageFormat?) {
         let found = ImageFormat(sniffing: data)
         self = found == .unknown ? hint ?? .unknown : found

@@ -5,13 +5,13 @@ public protocol ImageDecoding: Sendable {
     /// Whether the decoder reads files of a format on this machine.
     func canDecode(_ format: ImageFormat) -> Bool
 
-    /// Whether the decoder reads the file that begins with `head`. A decoder of an app's own format recognises its
+    /// Whether the decoder reads the file that begins with `head`. A decoder of an app's own format recognizes its
     /// signature here, so that no request needs a hint.
     ///
     /// The default ignores the bytes and asks whether the decoder reads the format.
     /// - Parameters:
     ///   - head: The first bytes of the file: 512, or fewer when it is shorter or still arriving.
-    ///   - format: The format that the library recognises, or that of the request's hint, or unknown.
+    ///   - format: The format that the library recognizes, or that of the request's hint, or unknown.
     func canDecode(_ head: Data, format: ImageFormat) -> Bool
 
     /// Decodes a whole file into upright pixels.

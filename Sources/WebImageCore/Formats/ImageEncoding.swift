@@ -38,7 +38,7 @@ public struct EncodeOptions: Sendable, Hashable {
     public var maximumByteCount: Int?
     /// A box in pixels that the image has to fit in; it is never enlarged. Default: none.
     public var maximumSize: PixelSize?
-    /// The colour behind transparent pixels in formats without alpha. Default: white.
+    /// The color behind transparent pixels in formats without alpha. Default: white.
     public var background = ImageColor.white
     /// Whether only the first frame of an animated image is written. Default: no.
     public var isFirstFrameOnly = false

@@ -7,12 +7,12 @@ public struct WebPEncodeOptions: Sendable, Hashable {
     public var targetByteCount: Int?
     /// The quality of the alpha channel of a lossy file, 0 to 1. Default: 1, without loss.
     public var alphaQuality = 1.0
-    /// How much a lossless file keeps of the image, 0 to 1: below 1, colours are changed a little where that makes the file
+    /// How much a lossless file keeps of the image, 0 to 1: below 1, colors are changed a little where that makes the file
     /// smaller. Default: 1, everything.
     public var losslessFidelity = 1.0
-    /// Whether edges between colours stay sharp in a lossy file, which takes more time. Default: no.
+    /// Whether edges between colors stay sharp in a lossy file, which takes more time. Default: no.
     public var usesSharpYUV = false
-    /// Whether the file has the ICC profile of its colours, sRGB, for programs that take files without one for something else. It
+    /// Whether the file has the ICC profile of its colors, sRGB, for programs that take files without one for something else. It
     /// takes half a kilobyte. Default: no, since files without a profile are sRGB on the web.
     public var includesColorProfile = false
 

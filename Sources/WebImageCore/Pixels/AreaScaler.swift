@@ -1,5 +1,5 @@
 /// Scales images in one pass over their rows. Scaled down, each pixel is the mean of the area that it covers, which
-/// neither blurs nor skips anything; scaled up, it is the mean of its nearest neighbours.
+/// neither blurs nor skips anything; scaled up, it is the mean of its nearest neighbors.
 package struct AreaScaler {
     /// The pixels or rows that make up one pixel or row of the target, with their weights, which add up to
     /// unit.

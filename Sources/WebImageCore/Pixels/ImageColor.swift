@@ -1,9 +1,9 @@
-/// A colour in sRGB.
+/// A color in sRGB.
 public struct ImageColor: Hashable, Sendable {
     /// Red, green, blue and straight alpha: 0xRRGGBBAA.
     public let rgba: UInt32
 
-    /// Makes a colour of 0xRRGGBB.
+    /// Makes a color of 0xRRGGBB.
     public init(_ rgb: UInt32, alpha: Double = 1) {
         rgba = rgb << 8 | UInt32((alpha.bounded(to: 0...1, ifNaN: 1) * 255).rounded())
     }
@@ -17,7 +17,7 @@ public struct ImageColor: Hashable, Sendable {
     /// White.
     public static let white = ImageColor(0xFFFFFF)
 
-    /// The colour as a packed pixel with premultiplied alpha.
+    /// The color as a packed pixel with premultiplied alpha.
     /// - Parameter coverage: The share of the pixel that it covers, 0 to 1.
     func pixel(coverage: Double = 1) -> UInt32 {
         let alpha = Double(rgba & 255) / 255 * coverage
@@ -26,7 +26,7 @@ public struct ImageColor: Hashable, Sendable {
     }
 }
 
-// A pixel as it is in memory: red in the lowest byte, alpha in the highest, colours premultiplied.
+// A pixel as it is in memory: red in the lowest byte, alpha in the highest, colors premultiplied.
 extension UInt32 {
     /// The pixel drawn over another one.
     @inline(__always)

@@ -2,7 +2,7 @@ import Glibc
 
 extension PixelBuffer {
     /// The image on an opaque background, without alpha.
-    /// - Parameter background: The colour, whose alpha is ignored.
+    /// - Parameter background: The color, whose alpha is ignored.
     /// - Returns: `nil` when there is no memory.
     package func flattened(onto background: ImageColor) -> PixelBuffer? {
         guard hasAlpha else { return self }
@@ -13,7 +13,7 @@ extension PixelBuffer {
                 while source < pixels.count {
                     let missing = 255 - UInt32(pixels[source + 3])
                     for channel in 0..<3 {
-                        // The colours are premultiplied.
+                        // The colors are premultiplied.
                         let shown = (under[channel] * missing + 127) / 255
                         memory[target + channel] = UInt8(min(255, UInt32(pixels[source + channel]) + shown))
                     }
@@ -39,7 +39,7 @@ extension PixelBuffer {
         }
     }
 
-    /// Multiplies colours by alpha, pixel by pixel.
+    /// Multiplies colors by alpha, pixel by pixel.
     package static func multiplyAlpha(in memory: UnsafeMutableRawBufferPointer) {
         let pixels = memory.bindMemory(to: UInt32.self)
         for index in pixels.indices {
@@ -55,7 +55,7 @@ extension PixelBuffer {
         }
     }
 
-    /// Divides colours by alpha, pixel by pixel.
+    /// Divides colors by alpha, pixel by pixel.
     package static func divideAlpha(in memory: UnsafeMutableRawBufferPointer) {
         for index in stride(from: 0, to: memory.count, by: 4) {
             let alpha = UInt32(memory[index + 3])
@@ -67,7 +67,7 @@ extension PixelBuffer {
         }
     }
 
-    /// Calls body with red, green, blue and alpha as files store them: the colours are not multiplied by alpha.
+    /// Calls body with red, green, blue and alpha as files store them: the colors are not multiplied by alpha.
     /// - Returns: `nil` when there is no memory.
     package func withStraightAlpha<R>(_ body: (UnsafeBufferPointer<UInt8>) -> R) -> R? {
         guard let memory = malloc(byteCount) else { return nil }

@@ -1,9 +1,9 @@
 import Glibc
 
 extension PixelBuffer {
-    /// The gamut and the depth of colours.
+    /// The gamut and the depth of colors.
     ///
-    /// Decoders make wide colours only for a display that shows them. Everything else (transformers, encoders, apps) sees the
+    /// Decoders make wide colors only for a display that shows them. Everything else (transformers, encoders, apps) sees the
     /// standard ones.
     package struct Colors: Hashable, Sendable {
         /// The primaries; the transfer function is always that of sRGB.
@@ -28,7 +28,7 @@ extension PixelBuffer {
         package var bytesPerChannel: Int { isDeep ? 2 : 1 }
     }
 
-    /// The same image with standard colours. Colours outside sRGB become the nearest ones inside, channel by channel.
+    /// The same image with standard colors. Colors outside sRGB become the nearest ones inside, channel by channel.
     /// - Returns: `nil` when there is no memory.
     package func standard() -> PixelBuffer? {
         guard colors != .standard else { return self }
@@ -57,7 +57,7 @@ extension PixelBuffer {
         }
     }
 
-    /// Multiplies colours of 16 bits a channel by alpha, pixel by pixel.
+    /// Multiplies colors of 16 bits a channel by alpha, pixel by pixel.
     package static func multiplyDeepAlpha(in memory: UnsafeMutableRawBufferPointer) {
         let samples = memory.bindMemory(to: UInt16.self)
         for index in stride(from: 0, to: samples.count, by: 4) {
@@ -69,7 +69,7 @@ extension PixelBuffer {
         }
     }
 
-    /// Divides colours of 16 bits a channel by alpha, pixel by pixel.
+    /// Divides colors of 16 bits a channel by alpha, pixel by pixel.
     package static func divideDeepAlpha(in memory: UnsafeMutableRawBufferPointer) {
         let samples = memory.bindMemory(to: UInt16.self)
         for index in stride(from: 0, to: samples.count, by: 4) {
@@ -117,7 +117,7 @@ extension PixelBuffer {
     }
 }
 
-/// Converts colours from Display P3 to sRGB.
+/// Converts colors from Display P3 to sRGB.
 private struct GamutConversion: Sendable {
     static let shared = GamutConversion()
 

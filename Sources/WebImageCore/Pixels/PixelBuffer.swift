@@ -8,7 +8,7 @@ public final class PixelBuffer: @unchecked Sendable {
     public enum Format: Sendable {
         /// Three bytes for images without alpha: red, green, blue.
         case rgb
-        /// Four bytes: red, green, blue, alpha; the colours are multiplied by alpha.
+        /// Four bytes: red, green, blue, alpha; the colors are multiplied by alpha.
         case rgbaPremultiplied
 
         /// Bytes in one pixel.
@@ -86,7 +86,7 @@ public final class PixelBuffer: @unchecked Sendable {
         memory = UnsafeMutableRawBufferPointer(start: start, count: size.pixelCount * bytesPerPixel)
     }
 
-    /// The same pixels, taken for colours of another gamut.
+    /// The same pixels, taken for colors of another gamut.
     private init(_ pixels: PixelBuffer, in gamut: Colors.Gamut) {
         size = pixels.size
         format = pixels.format
@@ -98,7 +98,7 @@ public final class PixelBuffer: @unchecked Sendable {
     /// Changes the pixels of a buffer that nothing else has seen yet, such as one that a decoder has just made.
     package func update(_ body: (UnsafeMutableRawBufferPointer) -> Void) { body(memory) }
 
-    /// Names the gamut of the colours, which stay as they are. The memory is shared.
+    /// Names the gamut of the colors, which stay as they are. The memory is shared.
     package func tagged(_ gamut: Colors.Gamut) -> PixelBuffer {
         gamut == colors.gamut ? self : PixelBuffer(self, in: gamut)
     }

@@ -19,7 +19,7 @@ package struct PixelRows {
         case rgbx
         /// Four bytes: red, green, blue, straight alpha.
         case rgba
-        /// Four bytes: red, green, blue, alpha; the colours are premultiplied.
+        /// Four bytes: red, green, blue, alpha; the colors are premultiplied.
         case premultiplied
 
         package var bytesPerPixel: Int { self == .rgb ? 3 : 4 }
@@ -208,7 +208,7 @@ extension PixelRows {
             }
             return orientation == .up ? small : small?.oriented(orientation)
         case .rgba:
-            // Means of colours have to be weighted by alpha, which premultiplication does.
+            // Means of colors have to be weighted by alpha, which premultiplication does.
             return PixelBuffer(self, orientation: .up)?.resized(to: target, orientation: orientation)
         }
     }

@@ -187,7 +187,7 @@ extension ThumbHash {
             if scale > 0 { factors = factors.map { 0.5 + 0.5 / scale * $0 } }
         }
 
-        /// A cosine of a frequency at the centres of a number of pixels.
+        /// A cosine of a frequency at the centers of a number of pixels.
         private static func wave(_ frequency: Int, _ count: Int) -> [Double] {
             let step = Double.pi / Double(count) * Double(frequency)
             return (0..<count).map { (index: Int) -> Double in cos(step * (Double(index) + 0.5)) }

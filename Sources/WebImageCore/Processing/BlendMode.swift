@@ -1,4 +1,4 @@
-/// How a colour or an image is laid over an image: modes of Compositing and Blending Level 1 (W3C), in sRGB.
+/// How a color or an image is laid over an image: modes of Compositing and Blending Level 1 (W3C), in sRGB.
 ///
 /// What is laid over is called the source, and what it covers the backdrop. These are the modes with which interfaces tint images
 /// and lay marks, shades and textures over them: two that cover, two each that darken and lighten, and two that keep the contrast of
@@ -10,7 +10,7 @@ public enum BlendMode: String, Sendable, CaseIterable {
     /// The source over the backdrop, only where that is opaque.
     case sourceAtop
 
-    // How the colours of both mix where they overlap. Elsewhere the source is over the backdrop (section 10.1).
+    // How the colors of both mix where they overlap. Elsewhere the source is over the backdrop (section 10.1).
 
     /// The product: at least as dark as both.
     case multiply
@@ -22,6 +22,6 @@ public enum BlendMode: String, Sendable, CaseIterable {
     case darken
     /// The lighter of both, by channel.
     case lighten
-    /// Darkens or lightens like a diffuse light of the colour of the source.
+    /// Darkens or lightens like a diffuse light of the color of the source.
     case softLight
 }

@@ -43,7 +43,7 @@ extension PixelBuffer {
 /// A row of source pixels.
 private struct BlendRow {
     let source: UnsafeRawPointer
-    /// The bytes from one pixel to the next: none for a colour, 3 for pixels without alpha.
+    /// The bytes from one pixel to the next: none for a color, 3 for pixels without alpha.
     let sourceStep: Int
     let count: Int
 
@@ -79,7 +79,7 @@ private struct BlendRow {
     }
 }
 
-/// A pixel with colours that are multiplied by its alpha, each channel from 0 to 255. Products of two channels are exact, and their
+/// A pixel with colors that are multiplied by its alpha, each channel from 0 to 255. Products of two channels are exact, and their
 /// quotients by 255 are never half way between two levels, so that results are rounded as exact ones would be.
 private typealias BlendPixel = SIMD4<Float>
 
@@ -145,7 +145,7 @@ extension BlendPixel {
         return dark.replacing(with: light, where: top .> 0.5) * (self.w * under.w * Self.unit)
     }
 
-    /// The colours from 0 to 1, not multiplied by alpha, which is 1; zero for a transparent pixel.
+    /// The colors from 0 to 1, not multiplied by alpha, which is 1; zero for a transparent pixel.
     @inline(__always)
     private var straight: BlendPixel { self.w > 0 ? self / self.w : .zero }
 }

@@ -148,13 +148,13 @@ extension ImageTransformer {
         ImageTransformer(FlipStep(isHorizontal: horizontally, isVertical: vertically))
     }
 
-    /// Lays a colour over the image: by default over everything opaque, as for symbolic icons.
+    /// Lays a color over the image: by default over everything opaque, as for symbolic icons.
     ///
     /// ![The image under a half-transparent blue](transformer-tint)
     ///
     /// - Parameters:
-    ///   - color: The colour. With alpha, the image shows through.
-    ///   - blendMode: How colour and image are combined. Default: the colour covers what is opaque.
+    ///   - color: The color. With alpha, the image shows through.
+    ///   - blendMode: How color and image are combined. Default: the color covers what is opaque.
     public static func tint(_ color: ImageColor, blendMode: BlendMode = .sourceAtop) -> ImageTransformer {
         ImageTransformer(TintStep(color: color, mode: blendMode))
     }
@@ -189,40 +189,40 @@ extension ImageTransformer {
         ImageTransformer(BlurStep(radius: radius))
     }
 
-    /// Adds an amount to every colour: -1 makes black, 1 makes white.
+    /// Adds an amount to every color: -1 makes black, 1 makes white.
     ///
     /// ![The image, brighter](transformer-brightness)
     public static func brightness(_ amount: Double) -> ImageTransformer {
         ImageTransformer(ColorStep.brightness(amount))
     }
 
-    /// Changes the contrast: 0 makes grey, 1 leaves the image as it is.
+    /// Changes the contrast: 0 makes gray, 1 leaves the image as it is.
     ///
     /// ![The image with more contrast](transformer-contrast)
     public static func contrast(_ amount: Double) -> ImageTransformer { ImageTransformer(ColorStep.contrast(amount)) }
 
-    /// Changes the saturation: 0 makes greys, 1 leaves the image as it is.
+    /// Changes the saturation: 0 makes grays, 1 leaves the image as it is.
     ///
-    /// ![The image in stronger colours](transformer-saturation)
+    /// ![The image in stronger colors](transformer-saturation)
     public static func saturation(_ amount: Double) -> ImageTransformer {
         ImageTransformer(ColorStep.saturation(amount))
     }
 
-    /// Removes colours and keeps the brightness (ITU-R BT.709).
+    /// Removes colors and keeps the brightness (ITU-R BT.709).
     ///
-    /// ![The image in greys](transformer-grayscale)
+    /// ![The image in grays](transformer-grayscale)
     public static var grayscale: ImageTransformer { ImageTransformer(ColorStep.saturation(0)) }
 
-    /// Turns each colour into its complement, as on a negative.
+    /// Turns each color into its complement, as on a negative.
     ///
     /// ![The image as a negative](transformer-inverted)
     public static var inverted: ImageTransformer { ImageTransformer(ColorStep.inversion) }
 
-    /// Turns the hue of every colour and keeps its luminance, as the CSS filter `hue-rotate`.
+    /// Turns the hue of every color and keeps its luminance, as the CSS filter `hue-rotate`.
     ///
     /// ![The image with green for orange](transformer-hue-rotation)
     ///
-    /// - Parameter degrees: The angle on the circle of colours, from red to green to blue.
+    /// - Parameter degrees: The angle on the circle of colors, from red to green to blue.
     public static func hueRotation(degrees: Double) -> ImageTransformer {
         ImageTransformer(ColorStep.hueRotation(degrees: degrees))
     }

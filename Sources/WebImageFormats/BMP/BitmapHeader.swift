@@ -21,7 +21,7 @@ struct BitmapHeader {
     var channels: BitmapChannels
     /// The position of the palette; empty when there is none.
     let palette: Range<Int>
-    /// Bytes in a colour of the palette.
+    /// Bytes in a color of the palette.
     let paletteStride: Int
     /// The position of the ICC profile; `nil` when there is none.
     let profile: Range<Int>?

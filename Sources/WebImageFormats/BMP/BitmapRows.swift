@@ -7,7 +7,7 @@ struct BitmapRows {
     private let bytes: ByteReader
     private let header: BitmapHeader
     private let start: Int
-    /// 256 colours of three bytes. Those that the file lacks are black.
+    /// 256 colors of three bytes. Those that the file lacks are black.
     private let palette: [UInt8]
     private let options: DecodeOptions
 
@@ -27,7 +27,7 @@ struct BitmapRows {
         self.start = start
         self.options = options
         var palette = [UInt8](repeating: 0, count: 256 * 3)
-        // Pixels can begin within the palette, whose last colours are left out then.
+        // Pixels can begin within the palette, whose last colors are left out then.
         let end = min(header.palette.upperBound, start)
         for (index, position) in stride(from: header.palette.lowerBound, to: end, by: header.paletteStride).enumerated()
         {

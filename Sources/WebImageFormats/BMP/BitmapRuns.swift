@@ -83,7 +83,7 @@ struct BitmapRuns {
 
     private mutating func repeatPixel(_ value: UInt8, _ count: Int, into line: inout [UInt8]) throws(ImageError) {
         if storedBitCount == 24 {
-            // The byte after the count is the first one of the colour.
+            // The byte after the count is the first one of the color.
             guard offset + 2 <= bytes.count else { throw truncated }
             for _ in 0..<count { setColor(at: offset - 1, in: &line) }
             offset += 2

@@ -3,8 +3,8 @@ import FoundationEssentials
 import Glibc
 import WebImageCore
 
-/// Converts pixels from the colour space of an ICC profile with Little CMS, on the decoding thread: to sRGB, or to Display P3
-/// when the profile holds colours outside sRGB and these are kept. GTK takes pixels for sRGB before 4.16.
+/// Converts pixels from the color space of an ICC profile with Little CMS, on the decoding thread: to sRGB, or to Display P3
+/// when the profile holds colors outside sRGB and these are kept. GTK takes pixels for sRGB before 4.16.
 final class ColorConversion: Sendable {
     /// A transform of Little CMS.
     ///
@@ -13,16 +13,16 @@ final class ColorConversion: Sendable {
         let pointer: cmsHTRANSFORM
     }
 
-    /// The conversions to sRGB alone, and those that keep wide colours. A profile has none when it changes nothing, or is
+    /// The conversions to sRGB alone, and those that keep wide colors. A profile has none when it changes nothing, or is
     /// one of inks.
     private static let toSRGB = RecentProfiles<ColorConversion>()
     private static let toWideColors = RecentProfiles<ColorConversion>()
 
-    /// The transforms of 8 bits, and of 16 when colours may be wide.
+    /// The transforms of 8 bits, and of 16 when colors may be wide.
     private let opaque: [Transform]
     private let withAlpha: [Transform]
     private let gamut: PixelBuffer.Colors.Gamut
-    /// Whether any colour changes. Most profiles are variants of sRGB, and of those of phones most are Display P3.
+    /// Whether any color changes. Most profiles are variants of sRGB, and of those of phones most are Display P3.
     private let changesColors: Bool
 
     private init(
@@ -108,17 +108,17 @@ final class ColorConversion: Sendable {
         return ColorConversion(opaque: opaque, withAlpha: withAlpha, gamut: gamut)
     }
 
-    /// The profile of grey levels that decoders have written as red, green and blue.
-    /// - Returns: `nil` for a profile of other colours.
+    /// The profile of gray levels that decoders have written as red, green and blue.
+    /// - Returns: `nil` for a profile of other colors.
     private static func greyAsRGB(_ profile: cmsHPROFILE) -> cmsHPROFILE? {
         guard cmsGetColorSpace(profile) == cmsSigGrayData, let curve = cmsReadTag(profile, cmsSigGrayTRCTag) else {
             return nil
         }
-        // Any primaries do, since grey stays grey.
+        // Any primaries do, since gray stays gray.
         return rgbProfile([0.3127, 0.3290, 0.64, 0.33, 0.30, 0.60, 0.15, 0.06], OpaquePointer(curve))
     }
 
-    /// Whether a profile holds colours that lie clearly outside sRGB.
+    /// Whether a profile holds colors that lie clearly outside sRGB.
     private static func isWide(_ profile: cmsHPROFILE) -> Bool {
         guard let sRGB = cmsCreate_sRGBProfile() else { return false }
         defer { cmsCloseProfile(sRGB) }
@@ -153,7 +153,7 @@ final class ColorConversion: Sendable {
     /// - Parameters:
     ///   - points: The chromaticities x and y of white, red, green and blue.
     ///   - curve: An exponent, or the parameters of a curve of type 4.
-    /// - Returns: `nil` when there can be no such colours.
+    /// - Returns: `nil` when there can be no such colors.
     static func profile(_ points: [Double], curve: [Double]) -> Data? {
         guard let profile = rgbProfile(points, curve: curve) else { return nil }
         defer { cmsCloseProfile(profile) }
@@ -210,7 +210,7 @@ enum LCMS {
 }
 
 extension WebImage {
-    /// The same image in sRGB, with all of its frames; a still image in Display P3 if it and the options are of wide colours.
+    /// The same image in sRGB, with all of its frames; a still image in Display P3 if it and the options are of wide colors.
     /// The pixels, which a decoder has just made, are converted in place.
     /// - Parameter profile: The profile of the file; `nil` changes nothing.
     func converted(from profile: Data?, _ options: DecodeOptions) -> WebImage {
@@ -223,7 +223,7 @@ extension WebImage {
     }
 }
 
-/// Whether the toolkit of this process shows wide colours: GTK 4.16 and later, whose textures name their colours.
+/// Whether the toolkit of this process shows wide colors: GTK 4.16 and later, whose textures name their colors.
 package enum WideColorDisplay {
     /// This target does not link GTK, and the headers of the build can be older than the GTK that is there.
     package static let isAvailable = dlsym(nil, "gdk_memory_texture_builder_set_color_state") != nil

@@ -19,7 +19,7 @@ final class InkConversion: @unchecked Sendable {
         cmsDeleteTransform(transform)
     }
 
-    /// - Returns: `nil` when the profile is not one of inks, or the options convert no colours.
+    /// - Returns: `nil` when the profile is not one of inks, or the options convert no colors.
     static func from(_ profile: Data?, _ options: DecodeOptions) -> InkConversion? {
         guard options.convertsToSRGB else { return nil }
         return recent.conversion(of: profile, make)

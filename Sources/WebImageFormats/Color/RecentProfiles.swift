@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Synchronization
 
-/// The conversions of recent colour profiles: most images carry one of a few.
+/// The conversions of recent color profiles: most images carry one of a few.
 struct RecentProfiles<Conversion: Sendable>: ~Copyable {
     private struct Known {
         /// An array, whose memory tools that look for leaks can follow; that of Data they cannot.

@@ -1,4 +1,4 @@
-/// The colours of a frame in cells of six bits a channel, each with the mean of its pixels.
+/// The colors of a frame in cells of six bits a channel, each with the mean of its pixels.
 struct ColorCells {
     private struct Cell {
         /// The number of pixels.
@@ -7,7 +7,7 @@ struct ColorCells {
         var channels: SIMD4<Double>
     }
 
-    /// A range of cells that one colour stands for.
+    /// A range of cells that one color stands for.
     private struct Box {
         var range: Range<Int>
         /// The squares of the distances from the mean, by channel.
@@ -35,7 +35,7 @@ struct ColorCells {
         }
     }
 
-    /// The colours for the pixels.
+    /// The colors for the pixels.
     mutating func palette(limit: Int) -> [UInt32] {
         var boxes = [box(0..<cells.count)]
         while boxes.count < limit {
@@ -95,7 +95,7 @@ struct ColorCells {
         return (self.box(box.range.lowerBound..<cut), self.box(cut..<box.range.upperBound))
     }
 
-    /// Each colour at the mean of the cells that are nearest to it.
+    /// Each color at the mean of the cells that are nearest to it.
     private func moved(_ means: [SIMD4<Double>]) -> [SIMD4<Double>] {
         var sums = [SIMD4<Double>](repeating: .zero, count: means.count)
         var counts = [Double](repeating: 0, count: means.count)

@@ -1,23 +1,23 @@
 import WebImageCore
 
-/// The colours of a frame, at most 256.
+/// The colors of a frame, at most 256.
 ///
-/// The colours are found by splitting the set of colours where its variance falls most, and by moving each to the mean of the
+/// The colors are found by splitting the set of colors where its variance falls most, and by moving each to the mean of the
 /// pixels that it stands for (Lloyd's algorithm). The result is within a decibel of that of libimagequant, which is under the
 /// GPL; other libraries leave out the second step.
 struct ColorPalette {
     /// Red in the lowest byte.
     private(set) var colors: [UInt32] = []
-    /// Whether every pixel has exactly its colour.
+    /// Whether every pixel has exactly its color.
     private(set) var isExact = false
-    /// The index of each colour, when they are exact.
+    /// The index of each color, when they are exact.
     private var exact: [UInt32: UInt8] = [:]
-    /// The index of the nearest colour for six bits of each channel; 256 where it is not known yet.
+    /// The index of the nearest color for six bits of each channel; 256 where it is not known yet.
     private var nearest: [UInt16] = []
 
     /// - Parameters:
-    ///   - pixels: The pixels, of which transparent ones (0) have no colour.
-    ///   - limit: The largest number of colours.
+    ///   - pixels: The pixels, of which transparent ones (0) have no color.
+    ///   - limit: The largest number of colors.
     init(_ pixels: UnsafeBufferPointer<UInt32>, limit: Int) {
         if let exact = Self.exactColors(pixels, limit: limit) {
             (self.exact, isExact) = (exact, true)
@@ -29,7 +29,7 @@ struct ColorPalette {
         nearest = [UInt16](repeating: 256, count: 1 << 18)
     }
 
-    /// Whether the palette has exactly the colour of every pixel.
+    /// Whether the palette has exactly the color of every pixel.
     func covers(_ pixels: UnsafeBufferPointer<UInt32>) -> Bool {
         isExact && pixels.allSatisfy { $0 == 0 || exact[$0 & 0xFF_FFFF] != nil }
     }
@@ -46,7 +46,7 @@ struct ColorPalette {
         return colors
     }
 
-    /// Writes the indices of the colours of a frame, row by row.
+    /// Writes the indices of the colors of a frame, row by row.
     /// - Parameter transparent: The index of transparent pixels.
     mutating func write(
         _ pixels: UnsafeBufferPointer<UInt32>,
@@ -114,7 +114,7 @@ struct ColorPalette {
         let key = Int(color[0] >> 2 | (color[1] >> 2) << 6 | (color[2] >> 2) << 12)
         let known = nearest[key]
         if known < 256 { return UInt8(known) }
-        // The middle of the cell stands for all of its colours.
+        // The middle of the cell stands for all of its colors.
         let found = colors.nearestIndex(to: color & ~3 | 2)
         nearest[key] = UInt16(found)
         return UInt8(found)
@@ -126,7 +126,7 @@ extension UInt32 {
 }
 
 extension [UInt32] {
-    /// The index of the colour at the least distance.
+    /// The index of the color at the least distance.
     fileprivate func nearestIndex(to color: SIMD3<Int32>) -> Int {
         withUnsafeBufferPointer { colors in
             var (best, least) = (0, Int32.max)

@@ -12,7 +12,7 @@ package struct GIFCoder: ExtendedDecoding {
     }
 
     /// - Parameters:
-    ///   - first: The colour indices of the first frame, when all of them are unpacked already.
+    ///   - first: The color indices of the first frame, when all of them are unpacked already.
     ///   - isArriving: Whether the file is still arriving, so that the frames that are there are shown.
     ///   - arrival: What the images of a file that is arriving share.
     func decode(

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import WebImageCore
 
-/// Writes GIF, still or animated (GIF89a specification). Each frame has the rectangle that changes, and colours of its own.
+/// Writes GIF, still or animated (GIF89a specification). Each frame has the rectangle that changes, and colors of its own.
 struct GIFEncoder: ImageEncoding {
     /// The sizes of GIF have 16 bits.
     private static let longestSide = 65_535

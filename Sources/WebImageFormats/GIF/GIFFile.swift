@@ -7,12 +7,12 @@ struct GIFFile: Sendable {
         /// The rectangle that the file states; it can exceed the screen.
         let rect: PixelRect
         let isInterlaced: Bool
-        /// The position of its colours, three bytes each, and their number.
+        /// The position of its colors, three bytes each, and their number.
         let colorTable: (offset: Int, count: Int)?
         let transparentColor: UInt8?
         let duration: Duration
         let disposal: FrameLayout.Disposal
-        /// The number of bits of a colour index.
+        /// The number of bits of a color index.
         let literalBits: Int
         /// The position of that number, behind which the blocks follow.
         let offset: Int

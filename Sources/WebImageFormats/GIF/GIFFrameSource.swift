@@ -49,7 +49,7 @@ final class GIFFrameSource: FrameSource {
                 duration: frame.duration,
                 disposal: rect == nil ? .keep : frame.disposal,
                 isBlended: true,
-                // Indices without a colour are not drawn either.
+                // Indices without a color are not drawn either.
                 hasAlpha: rect != frame.rect || frame.transparentColor != nil || index == 0 && !isFirstWhole
                     || (frame.colorTable?.count ?? 0) < 1 << min(frame.literalBits, 8)
             )
@@ -76,7 +76,7 @@ final class GIFFrameSource: FrameSource {
     }
 }
 
-/// The colour indices of a first frame that arrived in pieces.
+/// The color indices of a first frame that arrived in pieces.
 ///
 /// @unchecked: one thread at a time uses it, first the one that unpacks it, then the one that draws it.
 final class GIFFirstFrame: @unchecked Sendable {
@@ -88,7 +88,7 @@ final class GIFFirstFrame: @unchecked Sendable {
 }
 
 extension GIFFile.Frame {
-    /// Makes a decoder for the colour indices of the frame.
+    /// Makes a decoder for the color indices of the frame.
     func makeDecoder(_ options: DecodeOptions) throws(ImageError) -> LZWDecoder {
         guard LZWDecoder.literalBits.contains(literalBits) else {
             throw options.badData("A frame of the GIF has codes of an impossible length")
@@ -116,12 +116,12 @@ extension LZWDecoder {
     }
 }
 
-/// Paints colour indices with the palette of a frame.
+/// Paints color indices with the palette of a frame.
 struct GIFPainter {
     private let frame: GIFFile.Frame
-    /// The colours as packed pixels; transparent ones are 0.
+    /// The colors as packed pixels; transparent ones are 0.
     private let colors: [UInt32]
-    /// Whether every index has an opaque colour.
+    /// Whether every index has an opaque color.
     private let isOpaque: Bool
 
     init(_ frame: GIFFile.Frame, _ data: Data) {

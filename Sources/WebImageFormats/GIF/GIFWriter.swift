@@ -7,7 +7,7 @@ struct GIFWriter {
     private var data = Data()
     private let size: PixelSize
     private let loopCount: Int
-    /// The colours of the first frame, which others may use.
+    /// The colors of the first frame, which others may use.
     private var shared: ColorPalette?
 
     /// - Parameter loopCount: The number of times to play the animation; 0 means endlessly.
@@ -36,7 +36,7 @@ struct GIFWriter {
         frame.withPixels { add($0, in: rect, hundredths: hundredths, clears: clears, indices) }
     }
 
-    /// - Parameter indices: Receives the indices of the colours.
+    /// - Parameter indices: Receives the indices of the colors.
     private mutating func add(
         _ pixels: UnsafeBufferPointer<UInt32>,
         in rect: PixelRect,
@@ -44,7 +44,7 @@ struct GIFWriter {
         clears: Bool,
         _ indices: UnsafeMutableBufferPointer<UInt8>
     ) {
-        // Some viewers fill a cleared rectangle with the transparent colour of its frame, so it has one.
+        // Some viewers fill a cleared rectangle with the transparent color of its frame, so it has one.
         let hasGaps = clears || pixels.contains(0)
         let limit = hasGaps ? 255 : 256
         var palette: ColorPalette
@@ -56,7 +56,7 @@ struct GIFWriter {
         }
         let isFirst = data.isEmpty
         if isFirst {
-            // The transparent colour needs a place in the table, too.
+            // The transparent color needs a place in the table, too.
             shared = palette
             writeHeader(palette)
         }

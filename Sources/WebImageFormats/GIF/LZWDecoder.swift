@@ -1,6 +1,6 @@
 import Glibc
 
-/// Unpacks the colour indices of a GIF frame (GIF89a specification, appendix F) from blocks that can arrive in pieces.
+/// Unpacks the color indices of a GIF frame (GIF89a specification, appendix F) from blocks that can arrive in pieces.
 ///
 /// A code stands for a string that was unpacked before, so the dictionary holds its position in the output: strings are
 /// copied forwards instead of assembled from the end.
@@ -20,7 +20,7 @@ struct LZWDecoder: ~Copyable {
     private static let noString = Place(start: -1, length: 0)
 
     private let memory: UnsafeMutablePointer<UInt8>
-    /// The colour indices in the order of the file.
+    /// The color indices in the order of the file.
     let output: UnsafeMutablePointer<UInt8>
     /// The expected number of indices.
     let capacity: Int
@@ -57,7 +57,7 @@ struct LZWDecoder: ~Copyable {
         places = .allocate(capacity: Self.codeLimit)
         for number in 0..<Self.numbers { memory[number] = UInt8(number) }
         for code in 0..<1 << literalBits {
-            // In some files the codes have more bits than any colour index.
+            // In some files the codes have more bits than any color index.
             places[code] = Place(start: Int32(code & 255) - Int32(Self.numbers), length: 1)
         }
         isDone = pixelCount == 0

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Packs the colour indices of a GIF frame (GIF89a specification, appendix F).
+/// Packs the color indices of a GIF frame (GIF89a specification, appendix F).
 enum LZWEncoder {
     private static let codeLimit = 4096
     /// The number of places of the dictionary: four for each code, so that few share one.

@@ -15,7 +15,7 @@ struct IconDirectory {
 
     let entries: [Entry]
 
-    /// The entry with the most pixels; of several, that with the most colours.
+    /// The entry with the most pixels; of several, that with the most colors.
     var largest: Entry {
         entries.max { ($0.size.pixelCount, $0.bitCount) < ($1.size.pixelCount, $1.bitCount) }!
     }

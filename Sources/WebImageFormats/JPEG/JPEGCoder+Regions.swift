@@ -41,7 +41,7 @@ private struct RegionDecode {
         let wanted = region.rect.stored(turn, in: stored.divided(by: region.reduction))
         let rect = wanted.multiplied(by: region.reduction / divisor, in: size)
         try options.check(rect.size)
-        // The colours of a pixel depend on those beside it (h2v2_fancy_upsample of libjpeg).
+        // The colors of a pixel depend on those beside it (h2v2_fancy_upsample of libjpeg).
         let around = rect.widened(by: Self.margin, in: size)
         let columns = try reader.startRegion(around.x..<around.x + around.size.width)
         try forEachBatch(of: around.y, until: isCancelled) { count throws(ImageError) in try reader.skipRows(count) }

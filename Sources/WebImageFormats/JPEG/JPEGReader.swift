@@ -49,7 +49,7 @@ struct JPEGReader: ~Copyable {
     /// Whether libjpeg has met damage that shows as a smudge.
     var hasWarned: Bool { gwi_jpeg_has_warned(jpeg) }
 
-    /// The ICC profile of the file, when the options convert colours; known from the header to the end of the file.
+    /// The ICC profile of the file, when the options convert colors; known from the header to the end of the file.
     var profile: Data? {
         var bytes: UnsafeMutablePointer<UInt8>?
         var count: UInt32 = 0

@@ -17,7 +17,7 @@ struct JPEGThumbnail {
     private let pixels: PixelBuffer
     /// The part of the pixels that shows the image.
     private let content: PixelRect
-    /// The colour profile of its own, which is rare.
+    /// The color profile of its own, which is rare.
     private let profile: Data?
 
     /// Decodes the first sound one of the thumbnails of an image.
@@ -136,7 +136,7 @@ struct JPEGThumbnail {
     }
 
     /// The thumbnail in the place of the image, with its sizes and upright.
-    /// - Parameter profile: The colour profile of the image.
+    /// - Parameter profile: The color profile of the image.
     func partialImage(of header: ImageHeader, profile: Data?, _ options: DecodeOptions) -> WebImage? {
         let decoded = options.size.target(for: header.size)
         let size = DecodeSize.within(byteCount: Self.largestPixelCount * 4).target(for: decoded)
@@ -160,7 +160,7 @@ struct JPEGThumbnail {
         }
     }
 
-    /// Whether the thumbnail has the colours of the image, so that both can be parts of one image.
+    /// Whether the thumbnail has the colors of the image, so that both can be parts of one image.
     func hasColors(of profile: Data?) -> Bool { self.profile == nil || self.profile == profile }
 
     /// Fills the rows of an image that have not arrived.

@@ -1,11 +1,11 @@
 import FoundationEssentials
 import WebImageCore
 
-/// The colours that chunks of a PNG file state (PNG specification, third edition, section 4.3), as Chromium and Skia take them.
+/// The colors that chunks of a PNG file state (PNG specification, third edition, section 4.3), as Chromium and Skia take them.
 enum PNGColors {
     private static let sRGB = [0.3127, 0.3290, 0.64, 0.33, 0.30, 0.60, 0.15, 0.06]
 
-    /// The profile of the colours; `nil` where they are sRGB.
+    /// The profile of the colors; `nil` where they are sRGB.
     /// - Parameters:
     ///   - head: The file up to its pixels, or more of it.
     ///   - embedded: The ICC profile in the file.

@@ -64,7 +64,7 @@ private struct APNGWriter {
                     addChunk(.framePixels, Data(bigEndian: takeNumber()) + raw[chunk.contents])
                 case .end: break
                 default:
-                    // What describes the colours is the same for all frames.
+                    // What describes the colors is the same for all frames.
                     if isFirst { data.append(contentsOf: raw[chunk.range]) }
                 }
             }

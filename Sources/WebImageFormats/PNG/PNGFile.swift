@@ -44,7 +44,7 @@ struct PNGFile: Sendable {
             isTruncated = !isStopped
             if isArriving, !isEnded, !frames.isEmpty, frames.count <= frameLimit { frames.removeLast() }
             if frames.count > frameLimit { frames.removeLast(frames.count - frameLimit) }
-            // What makes colours transparent may come behind the control chunk of the first frame.
+            // What makes colors transparent may come behind the control chunk of the first frame.
             for index in frames.indices { frames[index].layout.hasAlpha = hasAlpha }
             // A frame without pixels was cut off.
             while frames.last?.parts.isEmpty == true { frames.removeLast() }

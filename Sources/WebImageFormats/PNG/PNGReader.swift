@@ -56,7 +56,7 @@ struct PNGReader: ~Copyable {
     /// Whether the channels of the file have 16 bits; known once the header is read.
     var isDeep: Bool { gwi_png_is_deep(png) }
 
-    /// The profile of the file's colours, when the options convert them; known once the header is read.
+    /// The profile of the file's colors, when the options convert them; known once the header is read.
     /// - Parameter head: The file up to its pixels, or more of it.
     func profile(_ head: Data) -> Data? {
         var bytes: UnsafePointer<UInt8>?

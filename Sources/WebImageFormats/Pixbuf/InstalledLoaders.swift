@@ -76,7 +76,7 @@ struct InstalledLoaders: Sendable {
     /// The loader of a format; `nil` when none is installed.
     func loader(of format: ImageFormat) -> Loader? { loaders[format] }
 
-    /// The format of a file that the library does not recognise, by the signatures of the loaders.
+    /// The format of a file that the library does not recognize, by the signatures of the loaders.
     func format(of head: Data) -> ImageFormat? {
         var best: (format: ImageFormat, relevance: Int32)?
         head.withUnsafeBytes { bytes in

@@ -6,7 +6,7 @@ public import FoundationEssentials
 public import WebImageCore
 
 /// Decodes with gdk-pixbuf every format for which a loader is installed: those named in ``/WebImageCore/ImageFormat``, and others
-/// that their loaders recognise by the first bytes of a file. Such a format is named by its media type, as in
+/// that their loaders recognize by the first bytes of a file. Such a format is named by its media type, as in
 /// `ImageFormat(rawValue: "image/x-xcf")`.
 ///
 /// Each manager has it as its last decoder, for formats such as SVG, AVIF and HEIC of which the library has no decoder. An
@@ -37,7 +37,7 @@ public struct PixbufCoder: ImageDecoding {
     /// Whether a loader of the format is installed.
     public func canDecode(_ format: ImageFormat) -> Bool { loaders.loader(of: format) != nil }
 
-    /// Whether a loader of the format is installed, or one that recognises the first bytes of a file of no known format.
+    /// Whether a loader of the format is installed, or one that recognizes the first bytes of a file of no known format.
     public func canDecode(_ head: Data, format: ImageFormat) -> Bool { installedFormat(head, as: format) != nil }
 
     /// Whether the loader of the format decodes in another process.
@@ -127,13 +127,13 @@ extension PixbufCoder: ExtendedDecoding {
         return try wait.run(holding: reservation, until: { loader.isElsewhere && isCancelled() }, work)
     }
 
-    /// A file as glycin recognises it by its first bytes: an AVIF with the major brand `avif`, which may be a compatible one only.
+    /// A file as glycin recognizes it by its first bytes: an AVIF with the major brand `avif`, which may be a compatible one only.
     private static func recognisable(_ data: Data, _ format: ImageFormat) -> Data {
         guard format == .avif, data.count > 12 else { return format == .svg ? compressed(data) : data }
         return data.prefix(8) + Data("avif".utf8) + data.dropFirst(12)
     }
 
-    /// A compressed drawing, since glycin recognises others by `<svg` alone, and ElementTree of Python writes `<ns0:svg`.
+    /// A compressed drawing, since glycin recognizes others by `<svg` alone, and ElementTree of Python writes `<ns0:svg`.
     private static func compressed(_ data: Data) -> Data {
         guard !data.starts(with: [0x1F, 0x8B]), let compressor = libdeflate_alloc_compressor(1) else { return data }
         defer { libdeflate_free_compressor(compressor) }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import WebImageCore
 
-/// Decodes the first image of a TIFF file with libtiff: strips, tiles and planes of every depth, grey, palettes, colours,
+/// Decodes the first image of a TIFF file with libtiff: strips, tiles and planes of every depth, gray, palettes, colors,
 /// CMYK, with alpha of either kind, and BigTIFF.
 struct TIFFCoder: ExtendedDecoding {
     func canDecode(_ format: ImageFormat) -> Bool { format == .tiff }

@@ -4,7 +4,7 @@ import WebImageCore
 /// Converts samples of 8 bits to red, green and blue, with the alpha of the file.
 struct TIFFColors {
     private let layout: TIFFLayout
-    /// Three bytes a colour.
+    /// Three bytes a color.
     private let palette: [UInt8]
     /// `nil` when the file has no profile for its inks.
     private let inks: InkConversion?
@@ -92,7 +92,7 @@ struct TIFFColors {
             let alpha = samples[x * layout.samplesPerPixel + position]
             row[x * 4 + 3] = alpha
             guard layout.isPremultiplied else { continue }
-            // No premultiplied colour is above its alpha.
+            // No premultiplied color is above its alpha.
             for channel in 0..<3 { row[x * 4 + channel] = min(row[x * 4 + channel], alpha) }
         }
     }

@@ -104,7 +104,7 @@ struct TIFFLayout {
         max(min(options.maximumPixelCount, 1 << 31), 1 << 21) * 8
     }
 
-    /// - Returns: `nil` for colours that are not read.
+    /// - Returns: `nil` for colors that are not read.
     private static func colors(_ header: gwi_tiff_header) -> Colors? {
         switch header.photometric {
         case 0: .grey(isInverted: true)

@@ -108,7 +108,7 @@ struct TIFFReader: ~Copyable {
         guard isRead else { throw options.damagedTIFF(tiff) }
     }
 
-    /// Lets libtiff convert pixels of which it alone knows the colours.
+    /// Lets libtiff convert pixels of which it alone knows the colors.
     private func readRGB(into memory: UnsafeMutableRawBufferPointer) throws(ImageError) {
         let (width, height) = (size.width, size.height)
         let step = min(layout.segmentSize.height, height)

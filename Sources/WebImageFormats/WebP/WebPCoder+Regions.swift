@@ -40,7 +40,7 @@ extension WebPCoder {
         with features: WebPFeatures,
         _ options: DecodeOptions
     ) throws(ImageError) -> PixelBuffer {
-        // The colours of a pixel depend on those beside it, and libwebp crops at even pixels.
+        // The colors of a pixel depend on those beside it, and libwebp crops at even pixels.
         let around = rect.widened(by: Self.margin, in: features.storedSize).beginningAtEvenPixels
         let decoded = try pixels(of: around.size, with: features, options) { bitmap in
             bitmap.decode(around, of: data, isScaled: false)

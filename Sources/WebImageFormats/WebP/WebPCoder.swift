@@ -104,18 +104,18 @@ struct WebPFeatures {
     /// The size in pixels before orientation.
     var storedSize: PixelSize { turn.apply(to: size) }
 
-    /// The size at which libwebp decodes. It scales colours that are not premultiplied, so that invisible ones would bleed
+    /// The size at which libwebp decodes. It scales colors that are not premultiplied, so that invisible ones would bleed
     /// into the edges: images with alpha are scaled after decoding. So are lossless ones, which it multiplies by an alpha that
     /// the file says is not used.
     func bitmapSize(for target: PixelSize) -> PixelSize { hasAlpha || isLossless ? storedSize : target }
 
-    /// The image in the colours of the options.
+    /// The image in the colors of the options.
     func image(_ pixels: PixelBuffer, _ options: DecodeOptions, profile: Data?) -> WebImage {
         WebImage(pixels: pixels, naturalSize: size, format: .webp, orientation, options)
             .converted(from: profile, options)
     }
 
-    /// The ICC profile of a file, or of the part before its pixels, when the options convert colours.
+    /// The ICC profile of a file, or of the part before its pixels, when the options convert colors.
     func profile(of data: Data, _ options: DecodeOptions) -> Data? {
         guard options.convertsToSRGB else { return nil }
         return data.withUnsafeBytes { bytes in
@@ -152,7 +152,7 @@ struct WebPBitmap {
     }
 
     /// Sets up a decoder to write into the memory. The output buffer of the configuration has to be freed.
-    /// - Parameter isScaled: Whether the image has another size. Scaling to the same size would only blur its colours.
+    /// - Parameter isScaled: Whether the image has another size. Scaling to the same size would only blur its colors.
     /// - Returns: Whether libwebp is of the version of its headers.
     func configure(_ config: inout WebPDecoderConfig, isScaled: Bool) -> Bool {
         guard WebPInitDecoderConfig(&config) != 0 else { return false }

@@ -83,10 +83,10 @@ package struct WebPEncoder: ImageEncoding {
             return false
         }
         config.lossless = options.isLossless ? 1 : 0
-        // Lossless files keep the colours of transparent pixels, also those that may change a little otherwise.
+        // Lossless files keep the colors of transparent pixels, also those that may change a little otherwise.
         config.exact = options.isLossless && !(options.webP.losslessFidelity < 1) ? 1 : 0
         apply(options.webP, to: &config)
-        // Colours are halved in resolution here, unless libwebp looks at all of them.
+        // Colors are halved in resolution here, unless libwebp looks at all of them.
         picture.use_argb = options.isLossless || options.webP.usesSharpYUV ? 1 : 0
         picture.width = Int32(clamping: pixels.size.width)
         picture.height = Int32(clamping: pixels.size.height)

@@ -141,7 +141,7 @@ final class WebPIncrementalDecoder: IncrementalImageDecoding {
         guard decoder != nil else { throw options.badData("There is no memory for the WebP decoder") }
     }
 
-    /// The number of bytes before the pixels: an extended file has its colour profile there (RFC 9649, section 2.7).
+    /// The number of bytes before the pixels: an extended file has its color profile there (RFC 9649, section 2.7).
     /// - Returns: `nil` when further bytes are needed to tell.
     private static func preambleSize(_ bytes: ByteReader) -> Int? {
         // 30 bytes hold the largest of the headers that libwebp asks for.

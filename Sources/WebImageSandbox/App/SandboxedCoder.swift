@@ -140,7 +140,7 @@ extension DecodeSandbox {
     }
 
     /// The image of an answer.
-    /// - Parameter file: The file, in the format that the app has recognised. An animation keeps its bytes.
+    /// - Parameter file: The file, in the format that the app has recognized. An animation keeps its bytes.
     func image(
         _ answer: DecodeAnswer,
         _ payload: DecodeWorker.Payload?,

@@ -6,7 +6,7 @@ extension DecodeAnswer {
     struct Limit {
         var pixelCount: Int
         var frameCount: Int
-        /// Whether the colours of pixels may be outside of 8-bit sRGB.
+        /// Whether the colors of pixels may be outside of 8-bit sRGB.
         var allowsWideColors = false
         /// The size of the frames of an animation.
         var frameSize: PixelSize?

@@ -15,9 +15,9 @@ extension TestImage {
         case webp
     }
 
-    /// Creates an animation whose frames are each filled with one colour.
+    /// Creates an animation whose frames are each filled with one color.
     /// - Parameters:
-    ///   - colors: The colour of each frame as 0xRRGGBB; at most 128 different ones.
+    ///   - colors: The color of each frame as 0xRRGGBB; at most 128 different ones.
     ///   - size: Width and height in pixels.
     ///   - duration: The duration of each frame, in whole hundredths of a second. Default: 0.1 s.
     ///   - loopCount: The number of times to play the animation; 0, the default, means endlessly.

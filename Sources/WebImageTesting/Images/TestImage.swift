@@ -4,7 +4,7 @@ public import FoundationEssentials
 import Glibc
 public import WebImageCore
 
-/// Image files generated for tests, in one colour or with a pattern that a test can recognise.
+/// Image files generated for tests, in one color or with a pattern that a test can recognize.
 public enum TestImage {
     /// A file format that gdk-pixbuf can write.
     public enum Format: String, Sendable {
@@ -18,9 +18,9 @@ public enum TestImage {
         case tiff
     }
 
-    /// Creates an image filled with one colour.
+    /// Creates an image filled with one color.
     /// - Parameters:
-    ///   - color: The colour as 0xRRGGBB.
+    ///   - color: The color as 0xRRGGBB.
     ///   - size: Width and height in pixels.
     ///   - format: The file format. Default: PNG.
     public static func solid(_ color: UInt32, size: PixelSize, format: Format = .png) -> Data {
@@ -39,7 +39,7 @@ public enum TestImage {
         }
     }
 
-    /// Creates an image from a closure that returns the colour at (x, y) as 0xRRGGBB. The origin is the top left.
+    /// Creates an image from a closure that returns the color at (x, y) as 0xRRGGBB. The origin is the top left.
     public static func make(size: PixelSize, format: Format = .png, color: (Int, Int) -> UInt32) -> Data {
         let pixbuf = gdk_pixbuf_new(GDK_COLORSPACE_RGB, 0, 8, Int32(size.width), Int32(size.height))!
         defer { g_object_unref(UnsafeMutableRawPointer(pixbuf)) }

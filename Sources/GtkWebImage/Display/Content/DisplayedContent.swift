@@ -45,7 +45,7 @@ enum DisplayedContent {
         }
     }
 
-    /// Draws the content, stretched to the box; an icon stays square and centred.
+    /// Draws the content, stretched to the box; an icon stays square and centered.
     func draw(in context: DrawingContext) {
         guard !context.isEmpty else { return }
         switch self {

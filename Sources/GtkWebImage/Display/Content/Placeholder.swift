@@ -15,7 +15,7 @@ public struct Placeholder: Sendable {
 
     let kind: Kind
 
-    /// A themed icon, centred; a symbolic one is drawn in the text colour of the widget.
+    /// A themed icon, centered; a symbolic one is drawn in the text color of the widget.
     ///
     /// ![An icon in the middle of a widget](placeholder-icon)
     ///
@@ -72,9 +72,9 @@ public struct Placeholder: Sendable {
         Placeholder(kind: .image(image))
     }
 
-    /// A solid colour.
+    /// A solid color.
     ///
-    /// ![A widget in one colour](placeholder-color)
+    /// ![A widget in one color](placeholder-color)
     public static func color(_ color: ImageColor) -> Placeholder {
         Placeholder(kind: .color(color))
     }

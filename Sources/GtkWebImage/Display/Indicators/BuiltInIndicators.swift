@@ -49,7 +49,7 @@ struct BarIndicator: ImageIndicating {
     }
 }
 
-/// A circle in the centre of an image; `nil` if there is no room.
+/// A circle in the center of an image; `nil` if there is no room.
 @MainActor
 private struct Ring {
     let x, y, radius, lineWidth: Double

@@ -1,4 +1,4 @@
-/// A loading indicator. The paintable draws it over whatever the widget shows, in the text colour of the widget, so it
+/// A loading indicator. The paintable draws it over whatever the widget shows, in the text color of the widget, so it
 /// needs no widget of its own.
 @preconcurrency @MainActor
 public struct ImageIndicator: Sendable {

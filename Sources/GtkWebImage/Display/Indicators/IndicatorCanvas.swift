@@ -28,13 +28,13 @@ public final class IndicatorCanvas {
 
     /// Draws an arc with round ends.
     /// - Parameters:
-    ///   - x: The centre's x coordinate.
-    ///   - y: The centre's y coordinate.
+    ///   - x: The center's x coordinate.
+    ///   - y: The center's y coordinate.
     ///   - radius: The radius, measured to the middle of the line.
     ///   - lineWidth: The width of the line.
     ///   - start: The start of the arc, in turns clockwise from the top.
     ///   - end: The end of the arc, in turns clockwise from the top.
-    ///   - opacity: The opacity of the widget's text colour. Default: 1.
+    ///   - opacity: The opacity of the widget's text color. Default: 1.
     public func arc(
         x: Double,
         y: Double,
@@ -58,7 +58,7 @@ public final class IndicatorCanvas {
     ///   - y: The y coordinate of the upper edge.
     ///   - width: The width, including the ends.
     ///   - height: The height. The smaller dimension is the thickness of the bar.
-    ///   - opacity: The opacity of the widget's text colour. Default: 1.
+    ///   - opacity: The opacity of the widget's text color. Default: 1.
     public func bar(x: Double, y: Double, width: Double, height: Double, opacity: Double = 1) {
         let radius = min(width, height) / 2
         guard radius > 0 else { return }

@@ -8,11 +8,11 @@ public struct TransitionLayers: Sendable, Hashable {
         public var offsetX = 0.0
         /// The displacement downwards, in heights of what the widget shows of the image.
         public var offsetY = 0.0
-        /// The scale about the centre.
+        /// The scale about the center.
         public var scale = 1.0
-        /// The rotation about the vertical axis through the centre, in degrees. The left edge comes forward.
+        /// The rotation about the vertical axis through the center, in degrees. The left edge comes forward.
         public var rotation = 0.0
-        /// The rotation about the horizontal axis through the centre, in degrees, before the other. The bottom edge comes
+        /// The rotation about the horizontal axis through the center, in degrees, before the other. The bottom edge comes
         /// forward.
         public var tilt = 0.0
 

@@ -4,7 +4,7 @@ import Synchronization
 /// A cache of entries as files in a directory, limited in bytes and in age.
 ///
 /// Several processes can share the directory without locks: an entry is put in place by a rename and checked when it is
-/// read, so the worst outcome of a race is a miss. Nothing is synchronised with the disk (fsync); an entry that is
+/// read, so the worst outcome of a race is a miss. Nothing is synchronized with the disk (fsync); an entry that is
 /// damaged by a power failure is detected when it is read. Failures are logged and counted but never reach a load: a
 /// cache that cannot write misses.
 package final class DiskCache: DataCaching {

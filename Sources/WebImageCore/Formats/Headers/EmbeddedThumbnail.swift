@@ -7,7 +7,7 @@ package import FoundationEssentials
 package enum EmbeddedThumbnail: Hashable, Sendable {
     /// A JPEG file.
     case jpeg(Data)
-    /// Pixels, row after row: three bytes each, or one that is the number of a colour in the palette of 256 in front of them.
+    /// Pixels, row after row: three bytes each, or one that is the number of a color in the palette of 256 in front of them.
     case pixels(Data, size: PixelSize, hasPalette: Bool)
 
     /// How many thumbnails of a file are of interest: one of each kind.

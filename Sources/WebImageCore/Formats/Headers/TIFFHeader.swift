@@ -34,7 +34,7 @@ enum TIFFHeader {
         let height = number(Tag.tileHeight, min(number(Tag.rowsPerStrip, size.height), size.height))
         let bitCount = number(Tag.samplesPerPixel, 1).boundedProduct(number(Tag.bitsPerSample, 1))
         let byteCount = width.boundedProduct(height).boundedProduct(bitCount) / 8
-        // libtiff converts what is neither grey, RGB, a palette nor CMYK, in four bytes a pixel.
+        // libtiff converts what is neither gray, RGB, a palette nor CMYK, in four bytes a pixel.
         return number(Tag.colors, 2) <= 5
             ? byteCount : byteCount.boundedSum(width.boundedProduct(height).boundedProduct(4))
     }

@@ -1,4 +1,4 @@
-/// Lays a colour over the image.
+/// Lays a color over the image.
 struct TintStep: PixelTransforming {
     let color: ImageColor
     let mode: BlendMode

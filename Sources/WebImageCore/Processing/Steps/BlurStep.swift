@@ -60,7 +60,7 @@ extension PixelBuffer {
         }
     }
 
-    /// Replaces each pixel of a row by the mean of its neighbours in the row.
+    /// Replaces each pixel of a row by the mean of its neighbors in the row.
     private func narrowRows(_ reach: Int, into memory: UnsafeMutableRawBufferPointer) {
         let (width, channels) = (size.width, format.bytesPerPixel)
         let window = UInt32(reach * 2 + 1)

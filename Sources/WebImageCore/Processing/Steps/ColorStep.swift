@@ -1,6 +1,6 @@
 import Glibc
 
-/// Applies a colour matrix: each channel becomes a weighted sum of all three and a constant.
+/// Applies a color matrix: each channel becomes a weighted sum of all three and a constant.
 struct ColorStep: PixelTransforming {
     let name: String
     /// The weights of red, green, blue and the constant, for each new channel, on a scale of 0 to 1.
@@ -46,7 +46,7 @@ struct ColorStep: PixelTransforming {
         rows: [[0.393, 0.769, 0.189, 0], [0.349, 0.686, 0.168, 0], [0.272, 0.534, 0.131, 0]]
     )
 
-    /// Turns each colour into its complement.
+    /// Turns each color into its complement.
     static let inversion = ColorStep(
         name: "inverted",
         rows: [[-1, 0, 0, 1], [0, -1, 0, 1], [0, 0, -1, 1]]
@@ -75,7 +75,7 @@ struct ColorStep: PixelTransforming {
             let target = memory.bindMemory(to: UInt8.self).baseAddress!
             let source = pixels.baseAddress.assumingMemoryBound(to: UInt8.self)
             for offset in stride(from: 0, to: memory.count, by: count) {
-                // The colours are premultiplied, so the constant is too, and no result exceeds alpha.
+                // The colors are premultiplied, so the constant is too, and no result exceeds alpha.
                 let alpha = count == 4 ? Float(source[offset + 3]) : 255
                 let color = SIMD4<Float>(
                     Float(source[offset]),

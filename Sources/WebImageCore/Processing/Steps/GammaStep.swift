@@ -1,6 +1,6 @@
 import Glibc
 
-/// Raises each colour to a power.
+/// Raises each color to a power.
 struct GammaStep: PixelTransforming {
     let exponent: Double
 
@@ -24,7 +24,7 @@ struct GammaStep: PixelTransforming {
                             if alpha == 255 {
                                 target[channel] = rounded[color]
                             } else {
-                                // The colours are premultiplied, and the power is one of the colour itself.
+                                // The colors are premultiplied, and the power is one of the color itself.
                                 let straight = alpha == 0 ? 0 : min(255, (color * 255 + alpha / 2) / alpha)
                                 target[channel] = UInt8(powers[straight] * Float(alpha) + 0.5)
                             }

@@ -78,7 +78,7 @@ extension PixelBuffer {
         }
     }
 
-    /// Returns the image centred on a larger transparent canvas.
+    /// Returns the image centered on a larger transparent canvas.
     fileprivate func centered(in size: PixelSize) -> PixelBuffer? {
         guard let source = converted(to: .rgbaPremultiplied) else { return nil }
         let (x, y) = ((size.width - self.size.width) / 2, (size.height - self.size.height) / 2)

@@ -2,7 +2,7 @@
 public struct ImageBorder: Hashable, Sendable {
     /// The width in application pixels.
     public var width: Double
-    /// The colour of the line.
+    /// The color of the line.
     public var color: ImageColor
 
     /// Creates a border that is drawn inside the edge of the image.
