@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Reads of bodies on the threads of a queue, by priority, as long as the memory of all loads has room for another body.
+/// Reads of bodies on the threads of a queue, by priority, while the memory budget has room for another body.
 ///
-/// Reading is faster than decoding, so that most reads of a long list wait for room. One of them at a time asks for it; if each
-/// did, the end of each decode would wake all of them.
+/// Reading is faster than decoding, so most reads of a long list wait for room. Only one of them at a time registers
+/// for it: if each did, the end of each decode would wake all of them.
 final class BodyReadQueue: WorkSubmitting {
     private struct State {
         var reads = PriorityQueue<@Sendable () -> Void>()
-        /// The number of turns that found no room. There are at least as many turns as reads, and each takes the read that is due.
+        /// The number of turns that found no room. There is at least one turn for each read, and a turn takes the read that is due.
         var parkedCount = 0
         var isWaiting = false
     }
@@ -36,13 +36,13 @@ final class BodyReadQueue: WorkSubmitting {
     @discardableResult
     func cancel(_ ticket: WorkQueue.Ticket) -> Bool {
         guard ticket.isOf(self) else { return false }
-        // Its turn finds nothing to do, or another read.
+        // The turn of the cancelled read finds nothing to do, or takes another read.
         return state.release { $0.reads.remove(ticket.number) }
     }
 
     func setPriority(_ priority: ImagePriority, of ticket: WorkQueue.Ticket) {
         guard ticket.isOf(self) else { return }
-        // Another turn at that priority, since the one that the read has waits among those of the old one.
+        // The read gets another turn at that priority, because its first turn waits among those of the old priority.
         if state.withLock({ $0.reads.move(ticket.number, to: priority) }) {
             queue.submit(priority: priority) { self.takeTurn() }
         }
@@ -51,7 +51,7 @@ final class BodyReadQueue: WorkSubmitting {
     private func takeTurn() {
         guard budget.hasRoomForBody else { return park() }
         let work = state.withLock { $0.reads.pop() }
-        // There may be room for more bodies than this one, and its disk may hang.
+        // There may be room for further bodies, and the disk of this one may hang.
         resume()
         work?()
     }
@@ -62,7 +62,7 @@ final class BodyReadQueue: WorkSubmitting {
             defer { state.isWaiting = true }
             return !state.isWaiting
         }
-        // The closure runs on whatever thread has room to give.
+        // The closure runs on the thread that gives memory back.
         if isFirst { budget.whenRoomForBody { self.endWait() } }
     }
 
@@ -71,7 +71,7 @@ final class BodyReadQueue: WorkSubmitting {
         resume()
     }
 
-    /// Goes on with a turn that is parked.
+    /// Resumes a parked turn.
     private func resume() {
         let priority = state.withLock { state -> ImagePriority? in
             // Turns of reads that were cancelled have nothing to do.

@@ -1,9 +1,9 @@
-/// Who has memory, and who waits for some: the plain value behind the lock of ``MemoryBudget``.
+/// The memory that is taken and the callers that wait for memory: the plain value behind the lock of ``MemoryBudget``.
 ///
-/// Decodes wait by priority, and within a priority by age. A decode for which there is no room at the moment lets others pass
-/// that need less, but only so many: then those behind it wait until it has its turn, which is as long as the decodes that are
-/// under way take. Slow decodes, which may take seconds, share half of the memory, of which one that needs more than that has
-/// to be the only one. They never make a decode hold back others, since that would keep all of them waiting for seconds.
+/// Decodes wait by priority, and within a priority by age. A decode without room lets a limited number of smaller
+/// decodes pass. Then the decodes behind it wait until it gets its memory, which takes as long as the running decodes.
+/// Slow decodes, which may take seconds, share half of the memory; a slow decode that needs more must be the only one.
+/// They never hold back quick decodes, which would otherwise wait for seconds.
 struct MemoryAccounts {
     enum Use {
         case decode
@@ -11,13 +11,13 @@ struct MemoryAccounts {
         /// Decoders of arriving files and canvases of animations.
         case lasting
         case body
-        /// A body in a file that is mapped, whose pages the kernel can drop.
+        /// A body in a mapped file, whose pages the kernel can drop.
         case bodyInFile
         case arrivingBody
-        /// The file of an animation, which lasts as long as its images, once for each size.
+        /// The file of an animation. It is kept as long as its images, once for each size.
         case animation
 
-        /// The use whose waiters look again when this one gives memory back.
+        /// The use whose waiters are checked when this use gives memory back.
         fileprivate var waiting: Use {
             switch self {
             case .decode, .slowDecode: .decode
@@ -33,24 +33,24 @@ struct MemoryAccounts {
         let byteCount: Int
         /// The rank of a decode's priority. Waiters for other uses come before all decodes.
         var rank = Int.max
-        /// How many later decodes have got memory before this one.
+        /// The number of later decodes that got memory before this one.
         fileprivate(set) var overtakenCount = 0
-        /// Called once there is room. A decode has its memory by then.
+        /// Called once there is room. For a decode, its memory is already taken then.
         let body: @Sendable () -> Void
     }
 
-    /// How many decodes pass one that needs more than there is.
+    /// The number of decodes that may pass a decode that needs more memory than there is.
     private static let maximumOvertakenCount = 8
-    /// How many waiting decodes that are not slow are looked at when memory comes free, so that thousands of them cost no time.
+    /// The number of quick decodes that are checked when memory becomes free, so that thousands of waiters cost no time.
     private static let maximumScanCount = 64
-    /// The most bytes of bodies that are of use: decoders are busy with so many for longer than a transfer takes to begin.
+    /// The largest useful number of bytes of bodies: it keeps decoders busy for longer than a transfer takes to start.
     private static let largestBodyLimit = 32 << 20
 
     let decodingLimit: Int
     let lastingLimit: Int
     let bodyLimit: Int
-    /// The number of bodies that is enough to keep decoders busy while a transfer begins. More would take time from the
-    /// decoders of the first screen, and memory.
+    /// The number of bodies that keeps decoders busy while a transfer starts. More would cost memory, and time of the
+    /// decoders of the first screen.
     private let enoughBodies: Int
     private var byteCounts: [Use: Int] = [:]
     private var counts: [Use: Int] = [:]
@@ -65,24 +65,24 @@ struct MemoryAccounts {
         enoughBodies = 8 * min(max(decoderCount, 1), 8)
     }
 
-    /// The bytes that a use has.
+    /// The bytes that a use has taken.
     subscript(use: Use) -> Int { byteCounts[use, default: 0] }
 
-    /// The bytes that all decodes have.
+    /// The bytes that all decodes have taken.
     var decoding: Int { self[.decode] + self[.slowDecode] }
 
-    /// The bytes of bodies, arriving ones included.
+    /// The bytes of bodies, including arriving ones.
     var bodies: Int { self[.body] + self[.arrivingBody] }
 
     func waiterCount(_ use: Use) -> Int { waiters.count { $0.use.waiting == use } }
 
-    /// Changes how much a use has; a negative change gives memory back.
+    /// Changes the bytes of a use. A negative change gives memory back.
     mutating func add(_ byteCount: Int, count: Int = 0, to use: Use) {
         byteCounts[use, default: 0] += byteCount
         counts[use, default: 0] += count
     }
 
-    /// Takes memory if there is room and no decode that waits holds this one back.
+    /// Takes memory if there is room and no waiting decode holds this one back.
     mutating func take(_ byteCount: Int, for use: Use) -> Bool {
         guard hasRoom(byteCount, for: use), !isHeldBack(use, behind: waiters.endIndex) else { return false }
         take(byteCount, for: use, before: waiters.endIndex)
@@ -95,7 +95,7 @@ struct MemoryAccounts {
         for earlier in 0..<index where waiters[earlier].use.waiting == .decode { waiters[earlier].overtakenCount += 1 }
     }
 
-    /// Adds a waiter behind those of its rank.
+    /// Adds a waiter behind the others of its rank.
     mutating func wait(_ waiter: Waiter) {
         waiters.insert(waiter, at: waiters.firstIndex { $0.rank < waiter.rank } ?? waiters.endIndex)
     }
@@ -104,13 +104,13 @@ struct MemoryAccounts {
         waiters.firstIndex { $0.number == number }.map { waiters.remove(at: $0) }
     }
 
-    /// Removes those from the waiters that wait no longer, and takes the memory of decodes.
-    /// - Parameter use: The use of which there is more room. Waiters for others stay: they may take a lock that the caller has.
+    /// Removes the waiters whose wait is over, and takes the memory of decodes.
+    /// - Parameter use: The use that has more room. Other waiters stay, because they may take a lock that the caller holds.
     mutating func admit(_ use: Use) -> [Waiter] {
         var (index, scanCount, admitted) = (0, 0, [Waiter]())
         while index < waiters.count, scanCount < Self.maximumScanCount {
             let waiter = waiters[index]
-            // However many slow ones wait, those behind them are looked at.
+            // Slow decodes do not count, so that the decodes behind them are always checked.
             if waiter.use == .decode { scanCount += 1 }
             guard waiter.use.waiting == use.waiting, hasRoom(waiter.byteCount, for: waiter.use),
                 !isHeldBack(waiter.use, behind: index)
@@ -138,8 +138,8 @@ struct MemoryAccounts {
         self[.slowDecode] == 0 || byteCount <= decodingLimit / 2 - self[.slowDecode]
     }
 
-    /// Only whole bodies are waited for, since they are decoded by and by whatever else happens. Those that arrive may depend on
-    /// a server that takes its time, and must not hold what others can serve.
+    /// Only whole bodies block others, because they are decoded in any case. Arriving bodies may depend on a slow
+    /// server and must not hold up bodies that can be decoded.
     var hasRoomForBody: Bool {
         let (count, fileCount) = (counts[.body, default: 0], counts[.bodyInFile, default: 0])
         guard count + fileCount > 0 else { return true }
@@ -148,8 +148,8 @@ struct MemoryAccounts {
         return bodies < min(enoughBodies << 18, bodyLimit) || bodies < bodyLimit && count < enoughBodies
     }
 
-    /// Whether a decode before this one has been overtaken often enough, and gets its memory when others end. One that is not
-    /// slow does not wait for it where slow ones have to end.
+    /// Whether an earlier decode was overtaken often enough and gets its memory as others end. A quick decode does not
+    /// wait for it if slow decodes must end first.
     private func isHeldBack(_ use: Use, behind count: Int) -> Bool {
         guard use.waiting == .decode else { return false }
         return waiters[..<count].contains { earlier in

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// The memory that all loads together may take while they are under way: pixels and coefficients of decodes, decoders and
-/// canvases that last, and bodies that are not decoded yet. Finished images are the memory cache's.
+/// The memory that all running loads together may take: pixels and coefficients of decodes, long-lived decoders and
+/// canvases, and bodies that are not decoded yet. Finished images belong to the memory cache.
 ///
-/// The three have a share each. Decodes end by themselves, so that another decode can wait for them; what lasts may do so as
-/// long as someone looks at it, so that it is refused where there is no room. A decode takes its memory once, before it
-/// begins, and waits for nothing while it has it. It has no thread while it waits.
+/// Each of the three has a share. Decodes end by themselves, so another decode can wait for them. Long-lived memory is
+/// kept as long as its image is shown, so a request is refused if there is no room. A decode takes its memory once,
+/// before it begins, and waits for nothing while it holds it. It occupies no thread while it waits.
 package final class MemoryBudget: Sendable {
     /// Memory that is given back when this object is released.
     package final class Reservation: Sendable {
@@ -22,13 +22,13 @@ package final class MemoryBudget: Sendable {
             budget.add(-byteCount, count: -1, to: use)
         }
 
-        /// The bytes that are taken. Those of a body that arrives grow.
+        /// The bytes that are taken. They grow for a body that arrives.
         package var byteCount: Int {
             get { count.withLock { $0 } }
             set { change { _ in newValue } }
         }
 
-        /// Gives back what is more than a number of bytes.
+        /// Gives back the bytes above a number.
         package func shrink(to count: Int) { change { min($0, count) } }
 
         private func change(_ change: (Int) -> Int) {
@@ -40,45 +40,45 @@ package final class MemoryBudget: Sendable {
         }
     }
 
-    /// The bytes that decodes may take at a time.
+    /// The largest number of bytes that decodes may take at a time.
     package let decodingLimit: Int
-    /// The bytes that decoders of arriving files and canvases of animations may take.
+    /// The largest number of bytes that decoders of arriving files and canvases of animations may take.
     let lastingLimit: Int
-    /// The bytes of bodies from which on no further ones are read or requested, as long as there are whole ones to decode.
+    /// The bytes of bodies at which no further bodies are read or requested while there are whole bodies to decode.
     let bodyLimit: Int
     private let accounts: Mutex<MemoryAccounts>
 
-    /// The most that a process takes for all of its loads, and for decodes.
+    /// The largest limit of a process for all of its loads, and for decodes.
     package static let largestLimit = 1 << 30
     static let largestDecodingLimit = largestLimit / 16 * 10
 
     /// - Parameters:
-    ///   - limit: The bytes of all together.
-    ///   - decoderCount: The number of decodes that run at a time, on which depends how many bodies are read ahead.
+    ///   - limit: The number of bytes of all uses together.
+    ///   - decoderCount: The number of concurrent decodes, which determines how many bodies are read ahead.
     package init(limit: Int, decoderCount: Int = 4) {
         let accounts = MemoryAccounts(limit: limit, decoderCount: decoderCount)
         (decodingLimit, lastingLimit, bodyLimit) = (accounts.decodingLimit, accounts.lastingLimit, accounts.bodyLimit)
         self.accounts = Mutex(accounts)
     }
 
-    /// The bytes in use, without those of bodies that are arriving.
+    /// The bytes in use, except those of arriving bodies.
     package var used: (decoding: Int, lasting: Int, bodies: Int) {
         accounts.withLock { ($0.decoding, $0[.lasting], $0[.body]) }
     }
 
-    /// The bytes of bodies that are arriving.
+    /// The bytes of arriving bodies.
     var arrivingByteCount: Int { accounts.withLock { $0[.arrivingBody] } }
 
     /// The bytes of the files of animations.
     var animationByteCount: Int { accounts.withLock { $0[.animation] } }
 
-    /// The number of decodes that wait.
+    /// The number of waiting decodes.
     package var waitingCount: Int { accounts.withLock { $0.waiterCount(.decode) } }
 
-    /// The number of closures that wait for memory that lasts.
+    /// The number of closures that wait for long-lived memory.
     var lastingWaiterCount: Int { accounts.withLock { $0.waiterCount(.lasting) } }
 
-    /// Changes the accounts, and then calls those that wait no longer, with the lock free.
+    /// Changes the accounts, and then calls the waiters whose wait is over, while the lock is free.
     private func change(_ body: (inout MemoryAccounts) -> [MemoryAccounts.Waiter]) {
         for waiter in accounts.withLock({ body(&$0) }) { waiter.body() }
     }
@@ -95,13 +95,13 @@ package final class MemoryBudget: Sendable {
         return isTaken ? Reservation(byteCount, for: use, self) : nil
     }
 
-    /// Counts what is there already, so that this never fails.
+    /// Counts memory that is already in use, so this never fails.
     private func hold(_ byteCount: Int, for use: MemoryAccounts.Use) -> Reservation {
         add(max(byteCount, 0), count: 1, to: use)
         return Reservation(max(byteCount, 0), for: use, self)
     }
 
-    // Memory that is waited for. Each closure is called within the call, or on a thread that has given memory back.
+    // Memory to wait for. Each closure is called within the call, or on a thread that has given memory back.
 
     /// A ticket for ``waitForDecoding(_:ticket:priority:isSlow:_:)`` or ``whenRoom(toKeep:ticket:_:)``.
     package func makeTicket() -> WorkQueue.Ticket { WorkQueue.Ticket(accounts.withLock { $0.serial.next() }, of: self) }
@@ -113,20 +113,20 @@ package final class MemoryBudget: Sendable {
         }
     }
 
-    /// Ends a wait, unless it is over or that of another budget.
+    /// Ends a wait, unless it is over or belongs to another budget.
     package func cancel(_ ticket: WorkQueue.Ticket) {
         guard ticket.isOf(self) else { return }
         var removed: MemoryAccounts.Waiter?
         change { accounts in
             removed = accounts.remove(ticket.number)
-            // Those behind it may need less.
+            // The waiters behind it may need less.
             return removed.map { accounts.admit($0.use) } ?? []
         }
-        // What has waited is released with the lock free.
+        // The closure of the waiter is released while the lock is free.
         withExtendedLifetime(removed) {}
     }
 
-    /// Moves a decode that waits to the end of another priority.
+    /// Moves a waiting decode to the end of another priority.
     package func setPriority(_ priority: ImagePriority, of ticket: WorkQueue.Ticket) {
         guard ticket.isOf(self) else { return }
         change { accounts in
@@ -137,7 +137,7 @@ package final class MemoryBudget: Sendable {
         }
     }
 
-    /// Takes memory for a decode unless it has to wait.
+    /// Takes memory for a decode, unless the decode must wait.
     /// - Parameters:
     ///   - byteCount: The number of bytes, at most ``decodingLimit``.
     ///   - isSlow: Whether the decode may take seconds.
@@ -145,8 +145,8 @@ package final class MemoryBudget: Sendable {
         take(bounded(byteCount), for: isSlow ? .slowDecode : .decode)
     }
 
-    /// Calls a closure with the memory for a decode, once there is room and its turn has come.
-    /// - Parameter ticket: What ``cancel(_:)`` and ``setPriority(_:of:)`` take.
+    /// Calls a closure with the memory for a decode, once there is room and the turn of the decode has come.
+    /// - Parameter ticket: The ticket for ``cancel(_:)`` and ``setPriority(_:of:)``.
     package func waitForDecoding(
         _ byteCount: Int,
         ticket: WorkQueue.Ticket,
@@ -165,11 +165,11 @@ package final class MemoryBudget: Sendable {
     private func bounded(_ byteCount: Int) -> Int { min(max(byteCount, 0), decodingLimit) }
 
     /// Takes memory that may be kept for long.
-    /// - Returns: `nil` when there is not enough.
+    /// - Returns: `nil` if there is not enough memory.
     package func keep(_ byteCount: Int) -> Reservation? { take(max(byteCount, 0), for: .lasting) }
 
-    /// Calls a closure once there is so much memory that lasts. Another caller may take it first.
-    /// - Parameter ticket: What ``cancel(_:)`` takes.
+    /// Calls a closure once there is that much long-lived memory. Another caller may take it first.
+    /// - Parameter ticket: The ticket for ``cancel(_:)``.
     func whenRoom(toKeep byteCount: Int, ticket: WorkQueue.Ticket, _ body: @escaping @Sendable () -> Void) {
         wait(MemoryAccounts.Waiter(number: ticket.number, use: .lasting, byteCount: byteCount, body: body))
     }
@@ -179,13 +179,13 @@ package final class MemoryBudget: Sendable {
         wait(MemoryAccounts.Waiter(number: makeTicket().number, use: .body, byteCount: 0, body: body))
     }
 
-    // Memory that is there already.
+    // Memory that is already in use.
 
-    /// Begins to count a body while it arrives.
+    /// Starts to count a body that is arriving.
     package func arrivingBody(_ byteCount: Int = 0) -> Reservation { hold(byteCount, for: .arrivingBody) }
 
     /// Counts a body until its image is decoded.
-    /// - Parameter isInFile: Whether the bytes are in a file that is mapped, which takes no memory.
+    /// - Parameter isInFile: Whether the bytes are in a mapped file, which takes no memory.
     func holdBody(_ byteCount: Int, isInFile: Bool = false) -> Reservation {
         isInFile ? hold(0, for: .bodyInFile) : hold(byteCount, for: .body)
     }
@@ -196,10 +196,10 @@ package final class MemoryBudget: Sendable {
     /// Whether another body may be read.
     package var hasRoomForBody: Bool { accounts.withLock { $0.hasRoomForBody } }
 
-    /// Whether there should be no more copies of bodies that arrive, such as those for partial images.
+    /// Whether arriving bodies should not be copied any further, for example for partial images.
     var isFullOfBodies: Bool { accounts.withLock { $0.bodies >= bodyLimit } }
 
-    /// Whether bodies that arrive should rather be kept in files than in memory. The files of animations count as well, though
-    /// nothing waits for them: they may last as long as the app.
+    /// Whether arriving bodies should be kept in files rather than in memory. The files of animations count as well,
+    /// although they are not waited for: they may be kept as long as the app runs.
     package var keepsBodiesInFiles: Bool { accounts.withLock { $0.bodies + $0[.animation] >= bodyLimit } }
 }

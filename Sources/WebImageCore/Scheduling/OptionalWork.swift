@@ -2,12 +2,12 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Starts work that the library can do without, on a thread of its own. Where the system allows no thread the work does not run;
-/// libdispatch would wait for one on the calling thread, which may be the main thread.
+/// Starts work that the library can do without, on a new thread. If the system starts no thread, the work does not run.
+/// libdispatch would wait for a thread on the calling thread, which may be the main thread.
 package func startOptionalWork(_ work: @escaping @Sendable () -> Void) { OptionalWork.start(work) }
 
-/// The optional work that runs. The exit of the process waits for it: after exit(3) has called the destructors of libraries, a thread that
-/// opens a module of GIO has the constructors of GObject run once more, which end the process with a failed assertion.
+/// Counts running optional work, so that the exit of the process can wait for it. After exit(3) has called the destructors
+/// of libraries, a thread that opens a GIO module would run the constructors of GObject again, which abort the process.
 private enum OptionalWork {
     private struct State {
         var running = 0
@@ -20,7 +20,7 @@ private enum OptionalWork {
     /// How long the exit waits. Work that asks the desktop may hang.
     private static let longestExit = DispatchTimeInterval.milliseconds(500)
 
-    /// Registers the handler with the first work.
+    /// Registers the handler when the first work starts.
     private static let registration: pid_t = {
         atexit { OptionalWork.waitAtExit() }
         return getpid()
@@ -33,7 +33,7 @@ private enum OptionalWork {
             return !state.isExiting
         }
         guard mayStart else { return }
-        // Not as batch work: threads that GLib starts within would inherit that.
+        // The thread is not a batch thread, because threads that GLib starts from it would inherit that policy.
         let code = startDetachedThread {
             nameThisThread("gwi-setup")
             work()

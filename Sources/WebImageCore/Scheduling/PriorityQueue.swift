@@ -6,21 +6,21 @@ package enum QueueOrder: Sendable {
     case newestFirst
 }
 
-/// A queue by priority, and within a priority in the order of arrival or by the age of loads. Each element can be removed or moved
-/// by its number.
+/// A queue by priority, and within a priority in the order of arrival or by the age of loads. Elements are removed and
+/// moved by their numbers.
 ///
-/// Removing and moving leave a stale number behind in a list, which is skipped when its turn comes.
+/// Removing and moving leave a stale number in a list. It is skipped when its turn comes.
 package struct PriorityQueue<Element> {
     private struct Entry {
-        /// The list that has the element's number; the other numbers of that element are stale.
+        /// The list that has the current number of the element; its numbers in other lists are stale.
         var list: Int
-        /// 0 for one that keeps its place among the others.
+        /// 0 for an element that keeps its place among the others.
         let age: UInt64
         let element: Element
     }
 
     private var entries: [UInt64: Entry] = [:]
-    /// Two lists a priority, the second one with the resumed elements; the later a list, the earlier its elements go.
+    /// Two lists for each priority, the second for resumed elements. Later lists are served first.
     private var lists = Array(repeating: NumberList(), count: ImagePriority.allCases.count * 2)
     private var serial = Serial()
 
@@ -28,20 +28,20 @@ package struct PriorityQueue<Element> {
 
     package var count: Int { entries.count }
 
-    /// The length of all lists, stale numbers included.
+    /// The length of all lists, including stale numbers.
     var listedCount: Int { lists.reduce(0) { $0 + $1.count } }
 
-    /// All elements, in no order.
+    /// All elements, in no particular order.
     var elements: [Element] { entries.values.map(\.element) }
 
-    /// How many elements one that comes late overtakes at most, so that adding it takes little time.
+    /// The largest number of elements that a late element overtakes, so that adding it takes little time.
     private static var longestStep: Int { 256 }
 
     /// - Parameters:
-    ///   - isResumed: Whether the element had its turn before. Resumed elements go before the others of their priority.
-    ///   - age: The age of the load (``Serial/nextAge()``), whose element goes before those of younger loads, although a stage
-    ///     before has kept it for longer. Default: the element goes behind all others.
-    /// - Returns: The number of the element, which no other element of this queue ever has.
+    ///   - isResumed: Whether the element had a turn before. Resumed elements precede the others of their priority.
+    ///   - age: The age of the load (``Serial/nextAge()``). The element precedes those of younger loads, even if an
+    ///     earlier stage delayed it. Default: the element follows all others.
+    /// - Returns: The number of the element, which is unique in this queue.
     package mutating func push(
         _ element: Element,
         _ priority: ImagePriority,
@@ -56,7 +56,7 @@ package struct PriorityQueue<Element> {
     }
 
     private mutating func insert(_ number: UInt64, into list: Int, age: UInt64) {
-        // Stale and repeated numbers must not add up.
+        // Stale and repeated numbers must not accumulate.
         if lists[list].count > 64 + 4 * entries.count {
             var kept: Set<UInt64> = []
             lists[list].filter { entries[$0]?.list == list && kept.insert($0).inserted }
@@ -69,7 +69,7 @@ package struct PriorityQueue<Element> {
         lists[list].insert(number, at: place)
     }
 
-    /// Whether an element of that age goes before another one. Numbers that are stale do not count.
+    /// Whether an element of an age precedes another element. Stale numbers do not count.
     private func goesBefore(_ number: UInt64, in list: Int, age: UInt64) -> Bool {
         guard let entry = entries[number], entry.list == list else { return true }
         return entry.age > age
@@ -87,7 +87,7 @@ package struct PriorityQueue<Element> {
     }
 
     /// Removes and returns the oldest or newest element of the highest priority.
-    /// - Parameter isReady: Whether an element may be returned. The others stay where they are.
+    /// - Parameter isReady: Whether an element may be returned. Other elements stay in place.
     package mutating func pop(
         _ order: QueueOrder = .oldestFirst,
         where isReady: (Element) -> Bool = { _ in true }
@@ -132,13 +132,13 @@ package struct PriorityQueue<Element> {
 
     package mutating func remove(_ number: UInt64) -> Element? {
         guard let entry = entries.removeValue(forKey: number) else { return nil }
-        // An empty queue drops its stale numbers, so that a storm of cancels does not grow the lists.
+        // An empty queue drops its stale numbers, so that many cancels do not grow the lists.
         if entries.isEmpty { for list in lists.indices { lists[list].removeAll() } }
         return entry.element
     }
 
-    /// Moves an element to its place in another priority: by its age, or at the end if it has none. A resumed one goes before the
-    /// others there, too. One that is moved back has its old place again.
+    /// Moves an element to its place in another priority: by its age, or at the end if it has none. A resumed element
+    /// also precedes the others there. An element that is moved back gets its old place again.
     /// - Returns: Whether the queue has the element.
     @discardableResult
     package mutating func move(_ number: UInt64, to priority: ImagePriority) -> Bool {
@@ -151,7 +151,7 @@ package struct PriorityQueue<Element> {
     }
 }
 
-/// Numbers of which the first one leaves without a move of the others.
+/// A list of numbers whose first number is removed without moving the others.
 private struct NumberList {
     private var numbers: [UInt64] = []
     private var start = 0
@@ -182,7 +182,7 @@ private struct NumberList {
         start = 0
     }
 
-    /// A short list keeps its memory, since the next number comes soon.
+    /// A short list keeps its memory, because the next number comes soon.
     mutating func removeAll() {
         numbers.removeAll(keepingCapacity: numbers.count <= 256)
         start = 0

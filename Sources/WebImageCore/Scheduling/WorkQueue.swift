@@ -4,8 +4,8 @@ import Synchronization
 
 /// A fixed number of threads that run work by priority, and within a priority in the order of arrival or by the age of loads.
 ///
-/// Reading files and decoding have a queue each, so that neither occupies the other's threads, nor the main or the
-/// network thread.
+/// Reading files and decoding use separate queues, so that neither occupies the threads of the other, nor the main
+/// thread or the network thread.
 package final class WorkQueue: Sendable {
     /// Identifies submitted work, to cancel it or to change its priority.
     package struct Ticket: Hashable, Sendable {
@@ -16,19 +16,19 @@ package final class WorkQueue: Sendable {
             (self.number, self.owner) = (number, ObjectIdentifier(owner))
         }
 
-        /// Whether a queue or a budget has made the ticket.
+        /// Whether the ticket was created by a certain queue or budget.
         func isOf(_ owner: AnyObject) -> Bool { self.owner == ObjectIdentifier(owner) }
     }
 
     private let shared: QueueState
 
-    /// Makes a queue, whose threads start with its first work.
+    /// Creates a queue, whose threads start with its first work.
     /// - Parameters:
     ///   - name: The name that debuggers show, at most 15 bytes.
     ///   - threadCount: The number of threads, 1 to 64. It is evaluated when the threads start.
-    ///   - isBatch: Whether the work needs the processor for long, so that the threads do not preempt others when they
-    ///     wake up (SCHED_BATCH, sched(7)). Their niceness stays that of the main thread: with a higher one, a busy
-    ///     machine would keep them from running while they hold a lock for which the main thread waits.
+    ///   - isBatch: Whether the work needs the processor for long, so that its threads should not preempt others when
+    ///     they wake up (SCHED_BATCH, sched(7)). Their niceness stays that of the main thread: with a higher niceness,
+    ///     a busy machine would delay them while they hold a lock that the main thread waits for.
     ///   - startThread: Starts a thread; returns 0 or an error number.
     package init(
         name: String,
@@ -43,15 +43,15 @@ package final class WorkQueue: Sendable {
         shared.close()
     }
 
-    /// Starts the threads, unless they run.
-    /// - Returns: 0; the error number of pthread_create(3) where not even one runs. Work waits then until a later call starts one.
+    /// Starts the threads, unless they are running.
+    /// - Returns: 0, or the error number of pthread_create(3) if no thread runs. Work then waits until a later call starts one.
     package func start() -> Int32 { shared.hasThread.load(ordering: .relaxed) ? 0 : shared.startThreads() }
 
     /// Adds work, which runs on one of the threads unless it is cancelled first.
     /// - Parameters:
-    ///   - isResumed: Whether the work goes before the other work of its priority, because its load had a turn before or it
-    ///     takes next to no time.
-    ///   - age: The age of the load, whose work goes before that of younger ones. Default: the work goes behind all others.
+    ///   - isResumed: Whether the work precedes other work of its priority, because its load had a turn before or it
+    ///     takes hardly any time.
+    ///   - age: The age of the load. The work precedes that of younger loads. Default: the work follows all other work.
     @discardableResult
     package func submit(
         priority: ImagePriority = .normal,
@@ -62,7 +62,7 @@ package final class WorkQueue: Sendable {
         Ticket(shared.push(priority, isResumed: isResumed, age: age, work), of: self)
     }
 
-    /// Removes work from the queue, unless it has begun or is that of another queue.
+    /// Removes work from the queue, unless it has begun or belongs to another queue.
     /// - Returns: Whether the work will never run.
     @discardableResult
     package func cancel(_ ticket: Ticket) -> Bool {
@@ -70,16 +70,16 @@ package final class WorkQueue: Sendable {
         return shared.state.release { $0.queue.remove(ticket.number) }
     }
 
-    /// Moves work to its place in another priority, unless it has begun or is that of another queue.
+    /// Moves work to its place in another priority, unless it has begun or belongs to another queue.
     package func setPriority(_ priority: ImagePriority, of ticket: Ticket) {
         guard ticket.isOf(self) else { return }
         shared.state.withLock { _ = $0.queue.move(ticket.number, to: priority) }
     }
 
-    /// The number of pieces of work that wait or run.
+    /// The number of work items that wait or run.
     package var pendingCount: Int { shared.state.withLock { $0.queue.count + $0.running } }
 
-    /// The numbers of pieces of work that wait, and that run.
+    /// The numbers of work items that wait, and that run.
     var load: (waiting: Int, running: Int) { shared.state.withLock { ($0.queue.count, $0.running) } }
 }
 
@@ -98,7 +98,7 @@ private final class QueueState: Sendable {
     let state = Mutex(State())
     let hasThread = Atomic(false)
     private let starting = Mutex(())
-    /// Signalled once for each piece of work. Cancelled work leaves a signal behind, which wakes a thread needlessly.
+    /// Signalled once for each work item. Cancelled work leaves a signal behind, which wakes a thread needlessly.
     private let signal = DispatchSemaphore(value: 0)
 
     init(
@@ -112,9 +112,9 @@ private final class QueueState: Sendable {
     }
 
     /// Starts as many threads as the system allows.
-    /// - Returns: 0, or an error number where it allows none.
+    /// - Returns: 0, or an error number if the system starts no thread.
     func startThreads() -> Int32 {
-        // Another caller waits for the outcome.
+        // A second caller waits for the outcome of the first.
         starting.withLock { _ in hasThread.load(ordering: .relaxed) ? 0 : startFirstThreads() }
     }
 
@@ -174,8 +174,8 @@ private final class QueueState: Sendable {
     }
 }
 
-/// Starts a thread with a name for one piece of work that needs the processor for long.
-/// - Returns: 0, or the error number of pthread_create(3). Then the work does not run.
+/// Starts a named thread for one work item that needs the processor for long.
+/// - Returns: 0, or the error number of pthread_create(3) if the work does not run.
 package func startBatchThread(name: String, _ work: @escaping @Sendable () -> Void) -> Int32 {
     startDetachedThread {
         nameThisThread(name)
@@ -184,7 +184,7 @@ package func startBatchThread(name: String, _ work: @escaping @Sendable () -> Vo
     }
 }
 
-/// Starts a POSIX thread. Those of Dispatch have no names, and work that waits for the disk would exhaust them.
+/// Starts a POSIX thread. Threads of Dispatch have no names, and work that waits for the disk would exhaust them.
 /// - Returns: 0, or the error number of pthread_create(3).
 package func startDetachedThread(_ body: @escaping @Sendable () -> Void) -> Int32 {
     let context = Unmanaged.passRetained(ThreadBody(run: body)).toOpaque()
@@ -211,17 +211,17 @@ private func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawP
     return nil
 }
 
-/// SCHED_BATCH of sched(7), which Swift does not see.
+/// SCHED_BATCH of sched(7), which Swift does not import.
 private let batchPolicy: Int32 = 3
 
 private func markThisThreadAsBatch() {
     var parameters = sched_param()
     parameters.sched_priority = 0
-    // On Linux, process 0 means the calling thread. Where it is refused, the thread is an ordinary one.
+    // On Linux, process 0 is the calling thread. If the call is refused, the thread stays an ordinary one.
     sched_setscheduler(0, batchPolicy, &parameters)
 }
 
-/// Names the thread by way of procfs: pthread_setname_np is not visible from Swift.
+/// Names the thread through procfs, because pthread_setname_np is not visible from Swift.
 func nameThisThread(_ name: String) {
     let file = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
     guard file >= 0 else { return }

@@ -1,5 +1,5 @@
-/// A large value in the space of a reference. The compiler writes out the copying of a struct for each type that contains it, so
-/// what many types contain is boxed.
+/// A large value in the space of a reference. The compiler writes out the copying of a struct for each type that
+/// contains it, so values that many types contain are boxed.
 final class Box<Value: Sendable>: Sendable {
     let value: Value
 

@@ -1,12 +1,12 @@
 import FoundationEssentials
 import Glibc
 
-/// What tells the present bytes of a file from earlier ones without reading them.
+/// Distinguishes the current bytes of a file from earlier ones without reading them.
 package struct FileVersion: Hashable, Sendable {
     private let device: UInt64
     private let inode: UInt64
     private let size: Int64
-    /// The last change of the bytes, the name or the permissions. Programs cannot set it back, as they can the time of writing.
+    /// The last change of the bytes, the name or the permissions. Programs can set back the modification time, but not this one.
     private let changed: Int64
     private let changedNanoseconds: Int64
 
@@ -18,7 +18,7 @@ package struct FileVersion: Hashable, Sendable {
         changedNanoseconds = Int64(status.st_ctim.tv_nsec)
     }
 
-    /// The version of the file at a path, whose symbolic links are followed; `nil` when there is none.
+    /// The version of the file at a path, following symbolic links; `nil` if there is no file.
     package init?(pathBytes: [UInt8]) {
         var status = stat()
         let code = (pathBytes + [0]).withUnsafeBufferPointer { bytes in
@@ -28,8 +28,8 @@ package struct FileVersion: Hashable, Sendable {
         self.init(status)
     }
 
-    /// Whether any change after a time gives the file another version. File systems count time in steps of up to two seconds, so
-    /// that a file that has just changed can change again within the same step.
+    /// Whether any change after a time gives the file another version. File systems count time in steps of up to two
+    /// seconds, so a file that has just changed can change again within the same step.
     func isDistinct(at time: Date) -> Bool { Double(changed) + 3 < time.timeIntervalSince1970 }
 
     /// The version as an entity tag (RFC 9110, 8.8.3), with its quotes.

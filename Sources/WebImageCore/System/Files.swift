@@ -4,22 +4,22 @@ import Glibc
 /// The file system as the disk cache uses it. Tests replace it with a faulty one.
 package protocol FileStoring: Sendable {
     /// Reads a whole file.
-    /// - Throws: ``FileError`` with EFBIG for one that is larger.
+    /// - Throws: ``FileError`` with EFBIG for a larger file.
     func read(_ path: String, maximumByteCount: Int) throws -> Data
     /// Returns the last bytes of a file and its size in bytes.
     func readTail(_ path: String, byteCount: Int) throws -> (Data, size: Int)
     func exists(_ path: String) -> Bool
-    /// Writes a file atomically: a reader sees the old one, the new one, or none.
-    /// - Parameter keepsDate: Whether the file keeps the date of the last write that it has.
+    /// Writes a file atomically: a reader sees the old file, the new file, or no file.
+    /// - Parameter keepsDate: Whether the file keeps its modification time.
     func write(_ pieces: [Data], to path: String, keepsDate: Bool) throws
     func remove(_ path: String) throws
-    /// Sets the last use of a file to now.
+    /// Sets the access time of a file to now.
     func touch(_ path: String)
-    /// Returns all regular files below a directory, which is not a symbolic link.
+    /// Returns all regular files below a directory, which must not be a symbolic link.
     func files(below directory: String) -> [StoredFile]
-    /// Returns the paths of what a directory contains, of those whose names begin with a prefix. Nothing is asked about each of them.
+    /// Returns the paths in a directory whose names begin with a prefix, without a system call for each of them.
     func paths(in directory: String, prefix: String) -> [String]
-    /// Removes a directory with all that is in it. What others put there meanwhile may stay, with the directories that hold it.
+    /// Removes a directory and everything in it. Files that other processes add during the call may stay, with their directories.
     func removeTree(_ directory: String) throws
 }
 
@@ -76,13 +76,13 @@ package struct FileStore: FileStoring {
         try read(pathBytes: Array(path.utf8), maximumByteCount: maximumByteCount)
     }
 
-    /// Reads a whole file, whose name need not be UTF-8.
+    /// Reads a whole file whose name need not be UTF-8.
     package func read(pathBytes: [UInt8], maximumByteCount: Int) throws -> Data {
         try readVersion(pathBytes: pathBytes, maximumByteCount: maximumByteCount).data
     }
 
-    /// Reads a whole file, whose name need not be UTF-8.
-    /// - Returns: The bytes and their version; `nil` for the version when the file has changed while it was read.
+    /// Reads a whole file whose name need not be UTF-8.
+    /// - Returns: The bytes and their version; no version if the file changed during the read.
     func readVersion(pathBytes: [UInt8], maximumByteCount: Int) throws -> (data: Data, version: FileVersion?) {
         let path = String(decoding: pathBytes, as: UTF8.self)
         return try open(pathBytes) { descriptor, status in
@@ -96,7 +96,7 @@ package struct FileStore: FileStoring {
         }
     }
 
-    /// Reads the first bytes of a file, whose name need not be UTF-8.
+    /// Reads the first bytes of a file whose name need not be UTF-8.
     package func readHead(pathBytes: [UInt8], byteCount: Int) throws -> Data {
         try open(pathBytes) { descriptor, status in
             let count = min(byteCount, Int(status.st_size))
@@ -112,8 +112,8 @@ package struct FileStore: FileStoring {
         }
     }
 
-    /// Reads a whole file that another program may have replaced by a link to one of the user's.
-    /// - Throws: Also ``FileError`` with ELOOP for a symbolic link, and with EMLINK for a file that has other names.
+    /// Reads a whole file that another program may have replaced by a link to a file of the user.
+    /// - Throws: Also ``FileError`` with ELOOP for a symbolic link, and with EMLINK for a file with several hard links.
     package func readUnlinked(_ path: String, maximumByteCount: Int) throws -> Data {
         try open(Array(path.utf8), followsLink: false) { descriptor, status in
             guard status.st_nlink == 1 else { throw FileError(call: "read", path: path, number: EMLINK) }
@@ -145,7 +145,7 @@ package struct FileStore: FileStoring {
         return try body(descriptor, status)
     }
 
-    /// Reads up to a number of bytes: fewer when the file has shrunk in the meantime.
+    /// Reads up to a number of bytes, and fewer if the file has shrunk in the meantime.
     private func read(_ descriptor: Int32, from start: Int, byteCount: Int, path: String) throws -> Data {
         // Data(count:) would write zeros first.
         guard byteCount > 0, let memory = malloc(byteCount) else {
@@ -171,7 +171,7 @@ package struct FileStore: FileStoring {
         guard Self.allowsFile(of: pieces.reduce(0) { $0 + $1.count }) else {
             throw FileError(call: "write", path: path, number: EFBIG)
         }
-        // A name no other process or thread uses, in the same directory, or rename would not be one step.
+        // The temporary file has a unique name and is in the same directory, or rename would not be atomic.
         let temporary = "\(path).\(getpid()).\(UInt32.random(in: 0 ... .max))\(Self.temporarySuffix)"
         let descriptor = try create(temporary)
         do {
@@ -192,7 +192,7 @@ package struct FileStore: FileStoring {
         }
     }
 
-    /// Whether a file may have that many bytes (`ulimit -f`). Whoever writes more gets the signal SIGXFSZ, which ends the app.
+    /// Whether a file may have that many bytes (`ulimit -f`). Writing more raises the signal SIGXFSZ, which ends the app.
     package static func allowsFile(of byteCount: Int) -> Bool {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 else { return true }
@@ -204,12 +204,12 @@ package struct FileStore: FileStoring {
     }
 
     package func touch(_ path: String) {
-        // Update atime only, which noatime mounts do not keep; mtime stays.
+        // This updates only atime, which mounts with noatime do not keep. The mtime stays.
         let times = [timespec(tv_sec: 0, tv_nsec: Self.setToNow), timespec(tv_sec: 0, tv_nsec: Self.leaveAlone)]
         utimensat(AT_FDCWD, path, times, 0)
     }
 
-    // UTIME_NOW and UTIME_OMIT (utimensat(2)), which Swift cannot read.
+    // UTIME_NOW and UTIME_OMIT (utimensat(2)), which Swift does not import.
     private static let setToNow = (1 << 30) - 1
     private static let leaveAlone = (1 << 30) - 2
 
@@ -237,11 +237,11 @@ package struct FileStore: FileStoring {
         }
     }
 
-    /// The depth to which directories are searched. A cache has two levels; deeper ones are not its own.
+    /// The depth to which directories are searched. A cache has two levels, so deeper directories do not belong to it.
     private static let maximumDepth = 4
 
-    /// - Parameter descriptor: The open directory, which this call closes. Directories are opened from it and not by their
-    ///   paths, so that nobody can lead the search elsewhere by a symbolic link.
+    /// - Parameter descriptor: The open directory, which this call closes. Subdirectories are opened relative to it
+    ///   rather than by path, so that a symbolic link cannot lead the search elsewhere.
     private func collect(_ directory: String, _ descriptor: Int32, depth: Int, into files: inout [StoredFile]) {
         guard let stream = fdopendir(descriptor) else {
             close(descriptor)
@@ -277,8 +277,8 @@ package struct FileStore: FileStoring {
         if let failure { throw failure }
     }
 
-    /// Removes the contents of a directory. One failure does not keep the rest.
-    /// - Parameter descriptor: The open directory, which this call closes. As in collect(_:_:depth:into:), nothing leads elsewhere.
+    /// Removes the contents of a directory, and continues after a failure.
+    /// - Parameter descriptor: The open directory, which this call closes. As in `collect`, symbolic links are not followed.
     private func empty(_ directory: String, _ descriptor: Int32, noting failure: inout FileError?) {
         guard let stream = fdopendir(descriptor) else {
             close(descriptor)
@@ -301,19 +301,19 @@ package struct FileStore: FileStoring {
         }
     }
 
-    /// Keeps the first failure that is one: others may remove the same files, and put new ones in a directory.
+    /// Keeps the first real failure. Other processes may remove the same files, and add new ones to a directory.
     private static func note(_ error: FileError, in failure: inout FileError?) {
         guard failure == nil, error.number != ENOENT, error.number != ENOTEMPTY, error.number != EEXIST else { return }
         failure = error
     }
 
-    /// Creates the file, and its directories when they have been removed.
+    /// Creates the file, and its directories if they were removed.
     private func create(_ path: String) throws -> Int32 {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC
         var descriptor = Glibc.open(path, flags, 0o600)
         if descriptor < 0, errno == ENOENT, let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) {
             let directory = String(path[..<slash])
-            // The cache makes 256 directories when it is new, all of them in one that exists.
+            // A new cache creates 256 directories, all of them in one existing directory.
             if mkdir(directory, 0o700) != 0, errno != EEXIST {
                 try FileManager.default.createDirectory(
                     atPath: directory,

@@ -1,9 +1,9 @@
-/// A monitor of whether the machine is online, and at whose cost. It can be used from any thread.
+/// A monitor of whether the machine is online, and whether data is metered. It can be used from any thread.
 package protocol NetworkMonitoring: Sendable {
-    /// The status now. Reading it must notify nobody.
+    /// The current status. Reading it must not notify observers.
     var status: NetworkStatus { get }
 
-    /// Calls a handler with every change, on any thread, for as long as the token exists.
+    /// Calls a handler on any thread with every change, for as long as the token exists.
     func observe(_ handler: @escaping @Sendable (NetworkStatus) -> Void) -> ObservationToken
 }
 
@@ -15,10 +15,10 @@ public struct NetworkStatus: Sendable, Equatable {
     public var isMetered: Bool
     /// Whether the power saver is on.
     public var isPowerSaving: Bool
-    /// Whether there is no connection because the app has set ``ImageManager/isOffline``.
+    /// Whether there is no connection because you have set ``ImageManager/isOffline``.
     public internal(set) var isOfflineByApp = false
 
-    /// Makes a status. Default: online, not metered, not saving power.
+    /// Creates a status. Default: online, not metered, not saving power.
     package init(isAvailable: Bool = true, isMetered: Bool = false, isPowerSaving: Bool = false) {
         self.isAvailable = isAvailable
         self.isMetered = isMetered
@@ -29,7 +29,7 @@ public struct NetworkStatus: Sendable, Equatable {
     var isConstrained: Bool { !isAvailable || isMetered || isPowerSaving }
 }
 
-/// The monitor of a manager that has none: the machine is always taken to be online.
+/// The monitor of a manager without a monitor: the machine always counts as online.
 package struct AlwaysOnline: NetworkMonitoring {
     package init() {}
 

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The network of a manager: that of the machine, unless the app has switched it off.
+/// The network of a manager: the network of the machine, unless the app has switched it off.
 final class NetworkSwitch: NetworkMonitoring {
     private let machine: any NetworkMonitoring
     private let isOff = Atomic(false)
@@ -10,7 +10,7 @@ final class NetworkSwitch: NetworkMonitoring {
 
     private struct Notifications {
         var last: NetworkStatus
-        /// What observers have not been told yet.
+        /// The changes that observers have not been told yet.
         var pending: [NetworkStatus] = []
         var isNotifying = false
     }
@@ -20,7 +20,7 @@ final class NetworkSwitch: NetworkMonitoring {
         notifications = Mutex(Notifications(last: machine.status))
         let token = machine.observe { [weak self] _ in self?.notify() }
         observation.withLock { $0 = token }
-        // What has changed before the machine was observed is not told, but what changes back is.
+        // A change from before the observation began is not reported, but its reversal is.
         notify()
     }
 
@@ -37,8 +37,8 @@ final class NetworkSwitch: NetworkMonitoring {
         observers.add(handler)
     }
 
-    /// Tells the observers of a change, in the order of the changes whatever thread makes them: one thread at a time notifies, also
-    /// for the others.
+    /// Tells the observers of a change, in the order of the changes on all threads: one thread at a time notifies, on
+    /// behalf of the others as well.
     private func notify() {
         let isFirst = notifications.withLock { notifications in
             let new = status

@@ -36,7 +36,7 @@ package final class Observers<Event: Sendable>: Sendable {
         }
     }
 
-    /// Calls all handlers within this call, in the order in which they were added and with no lock held. A handler may
+    /// Calls all handlers within this call, in the order in which they were added. No lock is held, so a handler may
     /// add and remove observers.
     package func notify(_ event: @autoclosure () -> Event) {
         guard isActive else { return }
@@ -45,9 +45,9 @@ package final class Observers<Event: Sendable>: Sendable {
     }
 }
 
-/// Keeps an observation alive: it ends when the token is released or cancelled, on any thread.
+/// Keeps an observation alive, which ends when the token is released or cancelled, on any thread.
 ///
-/// It is not called Observation, which would hide the module of that name from the `@Observable` macro.
+/// The type is not named Observation, because that would hide the module of this name from the `@Observable` macro.
 public final class ObservationToken: Sendable {
     private let end: Mutex<(@Sendable () -> Void)?>
 
@@ -59,7 +59,7 @@ public final class ObservationToken: Sendable {
         cancel()
     }
 
-    /// Ends the observation. A handler that is running on another thread returns first or a little later.
+    /// Ends the observation. A handler that is running on another thread may return after this call.
     public func cancel() {
         end.withLock { $0.take() }?()
     }

@@ -1,7 +1,6 @@
 import Synchronization
 
-/// The elements that a manager asks in turn, such as its loaders. The element that was added last is asked first. Can be
-/// used from any thread.
+/// The elements that a manager asks in turn, such as its loaders, newest first. It can be used from any thread.
 final class OrderedRegistry<Element: Sendable>: Sendable {
     private struct State {
         /// The elements in the order in which they are asked.
@@ -17,7 +16,7 @@ final class OrderedRegistry<Element: Sendable>: Sendable {
     }
 
     /// Adds an element that is asked before all others.
-    /// - Returns: The number of the element, which no other element of this registry ever has.
+    /// - Returns: The number of the element, which is unique in this registry.
     @discardableResult
     func add(_ element: Element) -> UInt64 {
         state.withLock { state in
@@ -27,7 +26,7 @@ final class OrderedRegistry<Element: Sendable>: Sendable {
         }
     }
 
-    /// Removes the element with a number. It is released with no lock held.
+    /// Removes the element with a number. The element is released while no lock is held.
     func remove(_ number: UInt64) {
         state.release { state in
             state.entries.firstIndex { $0.number == number }.map { state.entries.remove(at: $0).element }
@@ -37,8 +36,8 @@ final class OrderedRegistry<Element: Sendable>: Sendable {
     /// The elements in the order in which they are asked.
     var all: [Element] { state.withLock { $0.entries }.map(\.element) }
 
-    /// The first element, in the order in which they are asked, that meets a condition. The condition is evaluated with no
-    /// lock held.
+    /// The first element, in the order in which they are asked, that meets a condition. The condition is evaluated
+    /// while no lock is held.
     func first(where condition: (Element) -> Bool) -> Element? {
         state.withLock { $0.entries }.first { condition($0.element) }?.element
     }

@@ -1,4 +1,4 @@
-/// The hash function SHA-256 (FIPS 180-4) and the keyed hash HMAC (RFC 2104) that it makes.
+/// The hash function SHA-256 (FIPS 180-4), and the keyed hash HMAC (RFC 2104) based on it.
 enum SHA256 {
     private static let blockSize = 64
 

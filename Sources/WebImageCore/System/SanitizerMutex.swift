@@ -3,10 +3,10 @@
 
     /// The replacement of Mutex in `THREAD_SANITIZER=1 swift test --sanitize=thread`.
     ///
-    /// ThreadSanitizer knows the locks of pthreads but not those of Synchronization on Linux, and reports everything
-    /// behind them as races. Each module declares a typealias to it in that build only.
+    /// ThreadSanitizer knows the locks of pthreads but not those of Synchronization on Linux, and reports every access
+    /// behind them as a race. Each module declares a typealias to this type in that build only.
     ///
-    /// @unchecked: the value is only reached through the lock.
+    /// @unchecked: the value is only accessed while the lock is held.
     package struct SanitizerMutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
         private let lock: UnsafeMutablePointer<pthread_mutex_t>
         private let value: UnsafeMutablePointer<Value>

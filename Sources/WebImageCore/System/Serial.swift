@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A source of identifiers: 1, 2, 3 and so on, none of them twice.
+/// A source of identifiers: 1, 2, 3 and so on.
 package struct Serial: Sendable {
     private var last: UInt64 = 0
 
@@ -13,6 +13,6 @@ package struct Serial: Sendable {
 
     private static let ages = Atomic<UInt64>(0)
 
-    /// The age of a load that is asked for now: a number that no other load of this process has, larger than all before.
+    /// The age of a load that is requested now: a number that is unique in this process and larger than all before.
     static func nextAge() -> UInt64 { ages.add(1, ordering: .relaxed).newValue }
 }

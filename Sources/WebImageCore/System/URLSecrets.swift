@@ -2,7 +2,7 @@ package import FoundationEssentials
 
 // A URL can contain secrets: `user:password@` before the host, and tokens in the query.
 extension URL {
-    /// The user name and password as they are in the URL; `nil` when there are none.
+    /// The user name and password as written in the URL; `nil` if there are none.
     package var userInfo: String? {
         let text = absoluteString
         guard !text.isDataURL, text.utf8.contains(UInt8(ascii: "@")) else { return nil }
@@ -16,16 +16,16 @@ extension URL {
         return String(text[..<range.lowerBound] + text[range.upperBound...])
     }
 
-    /// The URL for the keys of the caches: with ``userKey`` instead of user name and password.
+    /// The URL for the keys of the caches, with ``userKey`` instead of user name and password.
     var textForKeys: String {
-        // Few URLs have either, and every request is asked several times.
+        // Few URLs have a user name or a password, and every request asks several times.
         let text = absoluteString
         guard !text.isDataURL, text.utf8.contains(UInt8(ascii: "@")), let userKey else { return text }
         return textWithoutUserInfo + userKey
     }
 
-    /// What stands for user name and password in the keys of the caches, since servers give users different images: a
-    /// part of a hash, with the host so that equal passwords do not show; `nil` when there are none.
+    /// Represents user name and password in the keys of the caches, because servers give users different images. It is
+    /// a part of a hash that includes the host, so that equal passwords are not recognizable; `nil` if there are none.
     var userKey: String? {
         guard let userInfo else { return nil }
         let digits = SHA256.hash(Array("\(userInfo)@\(host() ?? "")".utf8)).prefix(8)
@@ -36,7 +36,7 @@ extension URL {
     package var textForMessages: String {
         let text = textWithoutUserInfo
         guard Self.authorityStart(in: text) != nil else {
-            // `http:/user:password@host` has no host, but what is meant for one.
+            // `http:/user:password@host` has no host, but its path may contain a password.
             guard let scheme, !["data", "file", "resource"].contains(scheme.lowercased()) else {
                 return String(text.prefix(200))
             }
@@ -58,7 +58,7 @@ extension URL {
         return rest.starts(with: "//".utf8) ? rest.index(rest.startIndex, offsetBy: 2) : nil
     }
 
-    /// The range of the user name and the password with the character that ends them (RFC 3986, 3.2).
+    /// The range of the user name and the password, with the at sign behind them (RFC 3986, section 3.2.1).
     private static func userInfoRange(in text: String) -> Range<String.Index>? {
         guard let start = authorityStart(in: text) else { return nil }
         var end: String.Index?

@@ -2,20 +2,20 @@ import Glibc
 public import Logging
 import Synchronization
 
-/// The log of the library. Until an app sets a logger, nothing is logged, but for mistakes in the use of the library, which are
-/// printed to standard error.
+/// The log of the library. Until you set a logger, only programming errors in the use of the library are reported, on
+/// standard error.
 public enum WebImageLog {
     private static let current = Mutex<Logger?>(nil)
     private static let silent = Logger(label: "GtkWebImage") { _ in SwiftLogNoOpLogHandler() }
 
-    /// The logger, from any thread. Default: one that discards everything.
+    /// The logger. You can get and set it on any thread. Default: a logger that discards everything.
     public static var logger: Logger {
         get { current.withLock { $0 } ?? silent }
         set { current.release { exchange(&$0, with: newValue) } }
     }
 
-    /// Logs a mistake of the app and how to mend it, as a warning. Printed while there is no logger: whoever makes one
-    /// of these mistakes has not read about the logger yet.
+    /// Logs a programming error of the app and its fix, as a warning. It is printed if there is no logger, because
+    /// developers make these errors before they know about the logger.
     package static func mistake(_ message: String) {
         if let logger = current.withLock({ $0 }) {
             logger.warning("\(message)")
@@ -25,7 +25,7 @@ public enum WebImageLog {
         }
     }
 
-    /// Logs a failure that the app learns of by other means.
+    /// Logs a failure that the app is told of in another way.
     package static func debug(_ message: @autoclosure () -> String) {
         logger.debug("\(message())")
     }
@@ -35,7 +35,7 @@ public enum WebImageLog {
         logger.notice("\(message())")
     }
 
-    /// Logs something that does not work, once.
+    /// Logs something that does not work. Callers do so once.
     package static func error(_ message: @autoclosure () -> String) {
         logger.error("\(message())")
     }
