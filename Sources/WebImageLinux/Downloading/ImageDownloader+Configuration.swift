@@ -4,52 +4,53 @@ public import WebImageCore
 extension ImageDownloader {
     /// The settings of a downloader.
     public struct Configuration: Sendable {
-        /// The number of transfers that run at a time; the others wait by priority. Hosts share it: a quarter is kept for
-        /// hosts that have few running, and when there is no room for such a host, a transfer of no higher priority fails
-        /// that brings less than 256 bytes per second in a third of ``idleTimeout``, over https in 64 seconds.
-        /// Default: 24.
+        /// The maximum number of concurrent transfers. Further transfers wait by priority. Default: 24.
+        ///
+        /// A quarter of them is reserved for hosts with few running transfers. If such a host finds no room, a transfer of no
+        /// higher priority fails if it has received less than 256 bytes per second over a third of ``idleTimeout``, over https over
+        /// at least 64 seconds.
         public var maximumConcurrentTransfers = 24
-        /// The number of transfers that run at a time from one host. It holds for HTTP/2 too, so that the images that are
-        /// needed first arrive first. Default: 6.
+        /// The maximum number of concurrent transfers from one host. It also applies to HTTP/2, so that the most urgent
+        /// images arrive first. Default: 6.
         public var maximumTransfersPerHost = 6
-        /// The order in which transfers of the same priority start. Loads of a manager that wait before they have a transfer keep the
-        /// order that was set when the manager was made. Default: first in, first out.
+        /// The order in which transfers of the same priority start. Loads that wait in a manager before their transfer
+        /// keep the order that was set when the manager was created. Default: first in, first out.
         public var transferOrder = TransferOrder.firstInFirstOut
-        /// The rate at which transfers may start; only cancelled transfers count against it. Default: see
-        /// ``RateLimit``; `nil`: no limit.
+        /// The rate at which transfers may start. Only cancelled transfers count against it. `nil` means no limit.
+        /// Default: see ``RateLimit``.
         public var rateLimit: RateLimit? = RateLimit()
-        /// The time limit for establishing a connection, TLS included. Default: 15 seconds.
+        /// The time limit for establishing a connection, including TLS. Default: 15 seconds.
         public var connectTimeout = Duration.seconds(15)
-        /// The time for which a transfer may receive nothing. Default: 15 seconds.
+        /// The time for which a transfer may receive no bytes. Default: 15 seconds.
         public var idleTimeout = Duration.seconds(15)
-        /// The time limit for a whole transfer, redirects included. Default: none, as long as bytes arrive.
+        /// The time limit for a whole transfer, including redirects. Default: none, as long as bytes arrive.
         public var totalTimeout: Duration?
-        /// The share of the body between two progress reports, 0 to 1. The last report always comes. Default: 0, a
-        /// report for each chunk that arrives.
+        /// The share of the body between two progress reports, from 0 to 1. The last report is always sent. Default: 0,
+        /// a report for each chunk that arrives.
         public var minimumProgressFraction = 0.0
 
-        /// The largest body in bytes, as it arrives and after decompression. A larger body fails with
+        /// The largest body in bytes, both as received and after decompression. A larger body fails with
         /// ``/WebImageCore/ImageError/Code/bodyTooLarge`` as soon as its size is known. Default: 128 MiB.
         public var maximumByteCount = 128 << 20
         /// The size in bytes from which a body is kept in a temporary file instead of memory. Default: 16 MiB.
         public var inMemoryBodyLimit = 16 << 20
-        /// The bytes of interrupted transfers that are kept in memory, so that they can be resumed. Default: 32 MiB;
-        /// 0: none.
+        /// The number of bytes of interrupted transfers that are kept in memory so that they can be resumed; 0 keeps
+        /// none. Default: 32 MiB.
         public var resumableByteCount = 32 << 20
-        /// The number of redirects that are followed, to http and https only. Default: 10.
+        /// The maximum number of redirects. Only redirects to http and https are followed. Default: 10.
         public var maximumRedirects = 10
-        /// Whether redirects from https to http are followed. Default: false, since whoever is on the way could replace
-        /// the image.
+        /// Whether redirects from https to http are followed. Default: false, because an attacker on the network could
+        /// replace the image.
         public var allowsInsecureRedirects = false
-        /// The status codes that mean success. Default: 200 to 299.
+        /// The status codes that count as success. Default: 200 to 299.
         public var acceptedStatusCodes = Set(200...299)
         /// The media types that are accepted, such as image/png or image/*. A response without a media type is always
         /// accepted. Default: any.
         public var acceptedContentTypes: Set<String>?
 
-        /// The User-Agent field. Default: the name of the program and that of the library.
+        /// The User-Agent field. Default: the name of the program and the name of the library.
         public var userAgent = Self.standardUserAgent
-        /// Additional header fields of every request. Default: Accept for images.
+        /// Additional header fields of every request. Default: an Accept field for images.
         public var headers: [String: String] = ["Accept": "image/*,*/*;q=0.8"]
         /// A function that returns the final header fields of a request. Called on the network thread and on the
         /// threads that read the disk cache. Default: none.
@@ -60,47 +61,47 @@ extension ImageDownloader {
         public var responseModifier: ResponseModifier?
         /// Turns bodies into the bytes of images. Default: none.
         public var decryptor: Decryptor?
-        /// A function that is asked for a credential when a server answers 401, or a proxy 407, with a challenge for Basic or Digest
-        /// authentication. `nil` means that there is none: the load fails with that status.
+        /// A closure that provides a credential if a server answers 401, or a proxy 407, with a challenge for Basic or
+        /// Digest authentication. If it returns `nil`, the load fails with that status.
         ///
-        /// Called on a thread of Swift's concurrency for each load that is refused, at most three times about a server or proxy; other
-        /// loads go on meanwhile. It may take any time, such as for a user who types a password, unless ``totalTimeout`` ends the
-        /// load. The credential is sent to the server or proxy that asks, and to no other. Default: none, so that these loads fail.
+        /// Called on a thread of Swift's concurrency for each refused load, at most three times for each server or proxy. Other
+        /// loads continue in the meantime. It may take any time, for example while a user types a password, unless ``totalTimeout``
+        /// ends the load. The credential is sent only to the server or proxy that asks for it. Default: none, so these loads fail.
         public var credential: (@Sendable (_ request: CredentialRequest) async -> NetworkOptions.Credential?)?
-        /// A function that decides where a redirect leads: to the URL that it returns, or nowhere for `nil`, which fails the load with
-        /// ``/WebImageCore/ImageError/Code/badRedirect``. What holds for every redirect holds for that URL: ``maximumRedirects``,
-        /// ``allowsInsecureRedirects``, no scheme but http and https, no header fields and credentials of a request for another
-        /// origin, and `shouldLoad` of the manager.
+        /// A closure that decides where a redirect leads: to the URL that it returns, or nowhere if it returns `nil`,
+        /// which fails the load with ``/WebImageCore/ImageError/Code/badRedirect``. The returned URL is subject to the
+        /// rules of every redirect: ``maximumRedirects``, ``allowsInsecureRedirects``, only http and https, no header
+        /// fields and credentials for another origin, and `shouldLoad` of the manager.
         ///
-        /// Called on a thread of Swift's concurrency; other loads go on meanwhile. It may take as long as ``idleTimeout``.
-        /// Default: none, and redirects lead where the server wants.
+        /// Called on a thread of Swift's concurrency; other loads continue in the meantime. It may take as long as
+        /// ``idleTimeout``. Default: none, so redirects lead where the server wants.
         public var redirectHandler: (@Sendable (_ redirect: Redirect) async throws -> URL?)?
 
-        /// Whether new connections over https try HTTP/3, where libcurl has it from ngtcp2. QUIC starts first, and TCP a tenth of a
-        /// second later if there is no answer; the connection that is established first serves. Hosts with pinned keys, and requests
-        /// through a proxy, use TCP.
+        /// Whether new connections over https try HTTP/3, if libcurl supports it through ngtcp2. QUIC starts first, and
+        /// TCP a tenth of a second later if there is no answer. The connection that is established first is used. Hosts
+        /// with pinned keys, and requests through a proxy, use TCP.
         ///
-        /// Default: false, since a server without HTTP/3 costs that tenth of a second for each new connection.
+        /// Default: false, because each new connection to a server without HTTP/3 costs that tenth of a second.
         public var usesHTTP3 = false
 
-        /// The path of a PEM file with the certificate authorities to trust in place of the system's. Certificates are
-        /// always verified unless the request allows invalid ones. Default: those of the system.
+        /// The path of a PEM file with the certificate authorities to trust instead of those of the system. Certificates
+        /// are always verified unless the request allows invalid ones. Default: the authorities of the system.
         public var certificateAuthorityFile: String?
-        /// The public keys that the certificates of a host may have, by the name of the host: the Base64 texts of the SHA-256 hashes
-        /// of their SubjectPublicKeyInfo (RFC 7469, 2.4). The certificate is verified as well, unless the request allows invalid ones.
+        /// The public keys that the certificates of a host may have, by host name: the Base64 texts of the SHA-256 hashes of their
+        /// SubjectPublicKeyInfo (RFC 7469, 2.4). The certificate is verified as well, unless the request allows invalid ones.
         ///
-        /// A connection over https to such a host that shows another key fails with ``/WebImageCore/ImageError/Code/tlsFailed``, and
-        /// without a key in the set every connection does. Each host is listed by itself, subdomains too. What is no such hash matches
-        /// no key and is logged as a mistake when it is set. Default: none.
+        /// An https connection to such a host fails with ``/WebImageCore/ImageError/Code/tlsFailed`` if the host shows
+        /// another key; with an empty set, every connection fails. List subdomains separately. A text that is not such
+        /// a hash matches no key and is logged as a programming error when you set it. Default: none.
         public var pinnedPublicKeys: [String: Set<String>] = [:] {
             didSet { PinnedKeys.reportMistakes(in: pinnedPublicKeys, known: oldValue) }
         }
-        /// The certificate that identifies this program to servers that ask for one. Default: none.
+        /// The certificate that identifies this program to servers that request one. Default: none.
         public var clientCertificate: ClientCertificate?
-        /// The proxy. Default: that of the environment variables, else that of the desktop.
+        /// The proxy. Default: the proxy of the environment variables, else the proxy of the desktop.
         public var proxy = Proxy.system
 
-        /// Makes a configuration with the default settings.
+        /// Creates a configuration with the default settings.
         public init() {}
     }
 
@@ -114,8 +115,8 @@ extension ImageDownloader {
 
     /// The HTTP proxy that requests go through.
     public enum Proxy: Sendable, Hashable {
-        /// The environment variables http_proxy, https_proxy, all_proxy and no_proxy when any of them is set; otherwise
-        /// the desktop's proxy (GProxyResolver), which may differ by URL.
+        /// The environment variables http_proxy, https_proxy, all_proxy and no_proxy if any of them is set; otherwise
+        /// the proxy of the desktop (GProxyResolver), which may differ by URL.
         case system
         /// The environment variables http_proxy, https_proxy, all_proxy and no_proxy.
         case environment
@@ -125,16 +126,16 @@ extension ImageDownloader {
         case fixed(URL)
     }
 
-    /// A limit for bursts of transfers that are cancelled soon after they start, as when a user drags a scroll bar.
+    /// A limit for bursts of transfers that are cancelled soon after their start, for example while the user drags a scroll bar.
     ///
-    /// A transfer that ends by itself does not count, so the limit never delays useful work.
+    /// A transfer that is not cancelled does not count, so the limit never delays useful work.
     public struct RateLimit: Sendable, Hashable {
-        /// The number of starts per second in the long run, at least 1. Default: 80.
+        /// The number of starts per second over a longer time, at least 1. Default: 80.
         public var perSecond: Double
-        /// The number of starts that may happen at once after a pause, at least 1. Default: 25.
+        /// The number of starts that are allowed at once after a pause, at least 1. Default: 25.
         public var burst: Int
 
-        /// Makes a limit.
+        /// Creates a limit.
         public init(perSecond: Double = 80, burst: Int = 25) {
             self.perSecond = perSecond.bounded(to: 1...1_000_000, ifNaN: 80)
             self.burst = max(burst, 1)
@@ -150,7 +151,7 @@ extension ImageDownloader {
         /// The password of the private key. Default: the key is not encrypted.
         public var password: String?
 
-        /// Makes a certificate.
+        /// Creates a certificate.
         public init(file: String, keyFile: String? = nil, password: String? = nil) {
             self.file = file
             self.keyFile = keyFile
@@ -160,7 +161,7 @@ extension ImageDownloader {
 }
 
 extension ImageDownloader.Configuration {
-    /// The program's name in printable ASCII, then that of the library: `viewer GtkWebImage/0.1.0`.
+    /// The program's name in printable ASCII, then the library's: `viewer GtkWebImage/0.1.0`.
     private static var standardUserAgent: String {
         let library = "GtkWebImage/\(LibraryVersion.current)"
         let program = CommandLine.arguments.first?.split(separator: "/").last ?? ""
@@ -172,12 +173,12 @@ extension ImageDownloader.Configuration {
 }
 
 extension ImageDownloader.Configuration {
-    /// Makes the request for a URL.
+    /// Creates the request for a URL.
     /// - Parameters:
     ///   - options: The options of the load.
-    ///   - isSameOrigin: Whether the URL has the origin that the load asked for. A redirect to another origin gets
-    ///     neither the options' header fields nor credentials.
-    /// - Returns: The request without what the request modifier makes of it.
+    ///   - isSameOrigin: Whether the URL has the origin of the load. A redirect to another origin gets neither the
+    ///     header fields of the options nor credentials.
+    /// - Returns: The request before the request modifier.
     func request(_ url: URL, options: NetworkOptions, isSameOrigin: Bool) -> RequestModifier.Request {
         var headers = ["User-Agent": userAgent].replacingFields(with: headers)
         if isSameOrigin {
@@ -189,12 +190,12 @@ extension ImageDownloader.Configuration {
         return RequestModifier.Request(url: url, headers: headers)
     }
 
-    /// The public keys for the host of a URL, as libcurl takes them; `nil` when none are pinned.
+    /// The public keys for the host of a URL, in the syntax of libcurl; `nil` if none are pinned.
     func pinnedPublicKeys(for url: URL) -> String? {
         let keys = keysByName(for: url)
         guard !keys.isEmpty else { return nil }
         let known = Set(keys.values.joined()).sorted().map { "sha256//\($0)" }
-        // Without a key in the list no certificate has one of it.
+        // With an empty list, no certificate matches.
         return known.isEmpty ? "sha256//" : known.joined(separator: ";")
     }
 
@@ -203,7 +204,7 @@ extension ImageDownloader.Configuration {
 
     private func keysByName(for url: URL) -> [String: Set<String>] {
         guard !pinnedPublicKeys.isEmpty else { return [:] }
-        // The host has more than one spelling.
+        // Host names have more than one spelling.
         let host = CurlAddress.host(of: url)
         return pinnedPublicKeys.filter { name, _ in
             URL(string: "https://\(name)/").map(CurlAddress.host) ?? name.lowercased() == host

@@ -5,27 +5,26 @@ public import WebImageCore
 /// The loader of http and https URLs, which uses libcurl on one network thread.
 ///
 /// Equal requests share one transfer, which has the highest of their priorities and stops when the last of them is
-/// cancelled. Connections are kept open and shared, and HTTP/2 is used
-/// where the server supports it, or HTTP/3 with ``Configuration/usesHTTP3``. An interrupted
-/// transfer is resumed where the server supports range requests. When a downloader is released, it completes the
-/// transfers that are running. All members may be used from any thread.
+/// cancelled. Connections are kept open and shared. HTTP/2 is used if the server supports it, and HTTP/3 with
+/// ``Configuration/usesHTTP3``. An interrupted transfer is resumed if the server supports range requests. A downloader
+/// that is released completes its running transfers. You can use all members from any thread.
 public final class ImageDownloader: NetworkLoading {
-    /// The downloader of ImageManager.shared, unless that is configured with another.
+    /// The downloader of ImageManager.shared, unless another one is configured.
     public static let shared = ImageDownloader()
 
-    /// Whether the installed libcurl has HTTP/3 from ngtcp2. With the QUIC of OpenSSL, which Debian 13 has, a connection stalls after
-    /// some hundred cancelled requests.
+    /// Whether the installed libcurl has HTTP/3 from ngtcp2. With the QUIC of OpenSSL, as in Debian 13, a connection
+    /// stalls after some hundred cancelled requests.
     package static let supportsHTTP3 = gwi_curl_has_http3()
 
     private let commands: CurlCommandQueue
 
-    /// Makes a downloader. Its thread starts with the first request.
+    /// Creates a downloader. Its thread starts with the first request.
     public init(configuration: Configuration = Configuration()) {
         commands = CurlCommandQueue(configuration, .desktop)
     }
 
     /// - Parameters:
-    ///   - proxyTimeLimit: The time after which a load goes on without an answer of the lookup.
+    ///   - proxyTimeLimit: The time after which a load continues without the answer of the lookup.
     ///   - proxyLookup: Replaces the desktop's proxy lookup; see ``Proxy/system``.
     init(
         configuration: Configuration,
@@ -35,7 +34,7 @@ public final class ImageDownloader: NetworkLoading {
         commands = CurlCommandQueue(configuration, ProxyResolver(timeLimit: proxyTimeLimit, lookUp: proxyLookup))
     }
 
-    /// - Parameter startThread: Starts a thread that runs a body. Returns 0 or an error number. Tests replace it.
+    /// - Parameter startThread: Starts a thread that runs a closure. Returns 0 or an error number. Tests replace it.
     init(
         configuration: Configuration,
         startThread: @escaping @Sendable (@escaping @Sendable () -> Void) -> Int32
@@ -47,19 +46,19 @@ public final class ImageDownloader: NetworkLoading {
         commands.post(.stop)
     }
 
-    /// The settings. A change applies to the transfers that leave the queue after it.
+    /// The settings. A change applies to transfers that start after it.
     public var configuration: Configuration {
         get { commands.configuration }
         set { commands.configuration = newValue }
     }
 
-    /// Whether the downloader starts no transfers. Running transfers continue, and the others wait. Default: false.
+    /// Whether the downloader starts no transfers. Running transfers continue; the others wait. Default: false.
     public var isSuspended: Bool {
         get { commands.isSuspended }
         set { commands.isSuspended = newValue }
     }
 
-    /// The numbers of transfers that run and that wait.
+    /// The numbers of running and of waiting transfers.
     public var transferCounts: (running: Int, waiting: Int) { commands.counts }
 
     /// Cancels every transfer. Their requests fail with ``/WebImageCore/ImageError/Code/cancelled``.
@@ -81,16 +80,16 @@ public final class ImageDownloader: NetworkLoading {
         }
     }
 
-    /// Whether the URL has a host. While the system says that there is no network, it is loaded with one quick attempt, which brings the
-    /// image from this machine, from the local network, and where the system is wrong.
+    /// Whether the URL has a host. If the system reports no network, such a URL gets one quick attempt, which succeeds
+    /// for images on this machine or the local network, or if the system is wrong.
     public func requiresNetwork(_ url: URL) -> Bool {
-        // Without a host the error says so, also offline.
+        // Without a host, the load fails with an error that says so, even offline.
         url.host()?.isEmpty == false
     }
 
-    /// The header fields of a request, after the header filter and the request modifier, with the credential that is known for its
-    /// server. An asynchronous modifier and ``Configuration/credential`` are asked only when the request is sent, and cookies are added
-    /// then: these fields are missing, and a cached response that varies by one of them is validated by its server.
+    /// The header fields of a request after the header filter and the request modifier, including a credential that is
+    /// already known. Asynchronous modifiers, ``Configuration/credential`` and cookies apply only when the request is sent,
+    /// so their fields are missing here. A cached response that varies by one of these fields is validated by its server.
     public func headers(for request: LoaderRequest) -> [String: String] {
         let configuration = configuration
         let plain = configuration.request(request.url, options: request.options, isSameOrigin: true)
@@ -117,8 +116,8 @@ public final class ImageDownloader: NetworkLoading {
         return names.isEmpty ? .none : .named(names)
     }
 
-    /// Starts a transfer, or joins the transfer of an equal request. Events arrive on the network thread; where the system starts
-    /// none, the failure arrives within a call, on the thread of the caller.
+    /// Starts a transfer, or joins the transfer of an equal request. Events arrive on the network thread. If the system
+    /// starts no thread, the failure arrives within this call, on the caller's thread.
     public func load(
         _ request: LoaderRequest,
         onEvent: @escaping @Sendable (LoaderEvent) -> Void

@@ -1,12 +1,12 @@
 import FoundationEssentials
 import WebImageCore
 
-/// What is wrong with the public keys that an app pins, which would otherwise look as if the server had another key.
+/// Checks the public keys that an app pins. A malformed key would otherwise look as if the server had another key.
 enum PinnedKeys {
-    /// The hash of no bytes, which openssl prints when it got no certificate.
+    /// The hash of no bytes, which openssl prints if it received no certificate.
     private static let hashOfNothing = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
 
-    /// Logs each key that is new and no hash of a key.
+    /// Logs each new pin that is not the hash of a key.
     static func reportMistakes(in pins: [String: Set<String>], known: [String: Set<String>]) {
         for (host, keys) in pins.sorted(by: { $0.key < $1.key }) {
             for key in keys.subtracting(known[host] ?? []).sorted() {
@@ -21,7 +21,7 @@ enum PinnedKeys {
         }
     }
 
-    /// - Returns: `nil` for what may be the hash of a key.
+    /// - Returns: `nil` if the text may be the hash of a key.
     static func problem(of key: String) -> String? {
         guard key != hashOfNothing else { return "is the hash of nothing: the command that printed it got no key" }
         return Data(base64Encoded: key)?.count == 32 ? nil : "is no SHA-256 hash in Base64"

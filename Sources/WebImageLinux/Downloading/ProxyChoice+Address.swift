@@ -2,13 +2,13 @@ import FoundationEssentials
 import Glibc
 import WebImageCore
 
-// Which proxy a choice means for one URL.
+// The proxy that a choice means for one URL.
 extension ProxyChoice {
     /// The value of an environment variable.
     static let variable: @Sendable (String) -> String? = { getenv($0).map { String(cString: $0) } }
 
-    /// The proxy of a URL; `nil` when it is loaded without one. libcurl looks at no_proxy also where the proxy was
-    /// set, unless it is told not to.
+    /// The proxy of a URL; `nil` if it is loaded without a proxy. libcurl applies no_proxy even to a proxy that was set
+    /// explicitly, unless it is told not to.
     /// - Parameter variable: Returns the value of an environment variable.
     func address(for url: URL, in variable: (String) -> String? = Self.variable) -> String? {
         let address: String?
@@ -22,34 +22,34 @@ extension ProxyChoice {
         return address
     }
 
-    /// What tells the proxy of a URL from others: its address, without the user.
+    /// Identifies the proxy of a URL: its address without the user.
     func name(for url: URL, in variable: (String) -> String? = Self.variable) -> String {
         address(for: url, in: variable).map(CurlAddress.withoutUser) ?? ""
     }
 
-    /// The host of the proxy for a URL; empty when there is none.
+    /// The host of the proxy for a URL; empty if there is none.
     func host(for url: URL) -> String {
         guard let address = address(for: url) else { return "" }
         return URL(string: address.contains("://") ? address : "http://\(address)")?.host() ?? ""
     }
 
-    /// Whether a proxy reads the request for a URL and answers itself, rather than passing bytes on to the server.
+    /// Whether a proxy reads the request for a URL and may answer it itself, rather than passing bytes on to the server.
     func answersRequests(for url: URL) -> Bool {
         guard url.scheme?.lowercased() == "http", let address = address(for: url) else { return false }
         return !address.lowercased().hasPrefix("socks")
     }
 
-    /// The proxy of a URL in the environment variables that libcurl reads. CGI programs get a header field of their request as
-    /// HTTP_PROXY, so that this one does not count.
+    /// The proxy of a URL in the environment variables that libcurl reads. HTTP_PROXY is ignored, because CGI programs
+    /// get a header field of their request under this name.
     private static func address(ofEnvironmentFor url: URL, _ variable: (String) -> String?) -> String? {
         let isSecure = url.scheme?.lowercased() == "https"
         let names = (isSecure ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]) + ["all_proxy", "ALL_PROXY"]
-        // libcurl takes an empty one for none.
+        // libcurl ignores an empty variable.
         return names.compactMap { variable($0) }.first { !$0.isEmpty }
     }
 
-    /// Whether no_proxy names the host of a URL, or the end of its name. A range of addresses counts as naming every address,
-    /// since a server that is taken for the proxy would get its credential.
+    /// Whether no_proxy names the host of a URL, or the end of its name. A range of addresses counts as naming every
+    /// address, because a server that is mistaken for the proxy would get the proxy's credential.
     private static func isExcepted(_ url: URL, _ variable: (String) -> String?) -> Bool {
         guard let names = variable("no_proxy") ?? variable("NO_PROXY"), !names.isEmpty else { return false }
         let host = CurlAddress.host(of: url).trimming("[]")
@@ -63,7 +63,7 @@ extension ProxyChoice {
 }
 
 extension StringProtocol {
-    /// The text without certain characters at both ends.
+    /// The text without the given characters at both ends.
     fileprivate func trimming(_ characters: String) -> String {
         let start = drop { characters.contains($0) }
         guard let last = start.lastIndex(where: { !characters.contains($0) }) else { return "" }

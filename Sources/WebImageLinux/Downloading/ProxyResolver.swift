@@ -10,17 +10,17 @@ enum ProxyChoice: Sendable, Equatable {
     case environment
     /// No proxy.
     case direct
-    /// A proxy in the form that CURLOPT_PROXY takes.
+    /// A proxy in the syntax of CURLOPT_PROXY.
     case proxy(String)
-    /// A proxy for all hosts, also for those that no_proxy names.
+    /// A proxy for all hosts, including those in no_proxy.
     case fixed(String)
 }
 
 /// Looks up the desktop's proxies on a separate thread, because an automatic configuration script is loaded from the
 /// network, and the session bus may not answer.
 ///
-/// A lookup that exceeds the time limit leaves the choice to libcurl, for all URLs until it answers: images appear then,
-/// but without the desktop's proxy. An app that must not bypass its proxy sets it in the downloader's configuration.
+/// While a lookup exceeds the time limit, libcurl chooses the proxy for all URLs: images appear, but without the
+/// desktop's proxy. An app that must not bypass its proxy sets it in the downloader's configuration.
 final class ProxyResolver: Sendable {
     private struct Answer {
         let choice: ProxyChoice
@@ -30,10 +30,10 @@ final class ProxyResolver: Sendable {
     private struct State {
         var queue: WorkQueue?
         var answers: [String: Answer] = [:]
-        /// The completions of the lookups that wait or run, by number.
+        /// The completions of the waiting and running lookups, by number.
         var waiting: [UInt64: @Sendable (ProxyChoice) -> Void] = [:]
         var lastNumber: UInt64 = 0
-        /// Whether a lookup has exceeded the time limit, and none has answered since.
+        /// Whether a lookup has exceeded the time limit and none has been answered since.
         var isHanging = false
     }
 
@@ -46,8 +46,8 @@ final class ProxyResolver: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - timeLimit: The time after which the choice is left to libcurl.
-    ///   - lookUp: Returns the proxies of a URL, best first; `nil` when they are not known. It may block.
+    ///   - timeLimit: The time after which libcurl chooses the proxy.
+    ///   - lookUp: Returns the proxies of a URL, best first; `nil` if they are not known. It may block.
     init(timeLimit: Duration = standardTimeLimit, lookUp: @escaping @Sendable (URL) -> [String]?) {
         self.timeLimit = timeLimit
         self.lookUp = lookUp
@@ -55,7 +55,7 @@ final class ProxyResolver: Sendable {
 
     /// The resolver that uses g_proxy_resolver_lookup.
     static let desktop = ProxyResolver { url in
-        // Only an app with widgets is certain to run the main loop.
+        // Only an app with widgets certainly runs the main loop.
         if g_type_from_name("GtkWidget") != 0 {
             prepareDesktop()
             isLoaded.wait()
@@ -77,9 +77,9 @@ final class ProxyResolver: Sendable {
         return proxies
     }
 
-    /// Loads the resolver of the desktop, a module of GIO, on the main loop, which it holds up for as long as the session bus needs to
-    /// answer it. Another thread would take the lock of GModule and then the lock
-    /// of the dynamic loader. A dlopen on the main thread takes them the other way round where it brings libsoup, whose constructor calls
+    /// Loads the resolver of the desktop, a GIO module, on the main loop, which waits until the session bus answers the
+    /// module. On another thread, loading would take the lock of GModule and then the lock of the dynamic loader. A
+    /// dlopen of libsoup on the main thread takes them in the opposite order, because its constructor calls
     /// g_module_open.
     static func prepareDesktop() {
         _ = preparation
@@ -91,19 +91,19 @@ final class ProxyResolver: Sendable {
         isLoaded.signal()
     }
 
-    /// Returns GIO's resolver, which GIO owns; `nil` when the environment sets a proxy or the settings are missing.
+    /// Returns GIO's resolver, which GIO owns; `nil` if the environment sets a proxy or the settings are missing.
     private static func makeDesktopResolver() -> OpaquePointer? {
         guard !isSetByEnvironment, hasSettings else { return nil }
-        // GIO creates the resolver while it holds the lock of its modules, and the resolver waits for the once of the file systems
-        // (libproxy's) or of the settings (GNOME's). gtk_init, on the main thread, enters the once first and then takes the lock:
-        // without these calls a lookup before gtk_init and the main thread wait for each other.
+        // GIO creates the resolver while it holds the lock of its modules, and the resolver waits for the once of the
+        // file systems (libproxy) or of the settings (GNOME). gtk_init, on the main thread, enters the once first and
+        // then takes the lock. Without these calls, a lookup before gtk_init would deadlock with the main thread.
         _ = g_vfs_get_default()
         if let backend = g_settings_backend_get_default() { g_object_unref(UnsafeMutableRawPointer(backend)) }
         return g_proxy_resolver_get_default()
     }
 
-    /// Whether the settings of the desktop's proxy are installed. GNOME's resolver, which GIO tries on every desktop,
-    /// ends the process without them (g_settings_new), as in a bundle or a container without gsettings-desktop-schemas.
+    /// Whether the settings of the desktop's proxy are installed. GNOME's resolver, which GIO tries on every desktop, aborts
+    /// the process without them (g_settings_new), for example in a bundle or container without gsettings-desktop-schemas.
     private static var hasSettings: Bool {
         guard let source = g_settings_schema_source_get_default(),
             let schema = g_settings_schema_source_lookup(source, "org.gnome.system.proxy", 1)
@@ -117,10 +117,10 @@ final class ProxyResolver: Sendable {
         ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].contains(where: isSet)
     }
 
-    /// Whether a variable names a proxy. libcurl takes an empty one for none.
+    /// Whether a variable names a proxy. libcurl ignores an empty variable.
     private static func isSet(_ name: String) -> Bool { getenv(name).map { $0.pointee != 0 } ?? false }
 
-    /// - Returns: The proxy when it is known; else `nil`, and `completion` gets it later on another thread.
+    /// - Returns: The proxy if it is known; else `nil`, and `completion` receives it later on another thread.
     func choice(for url: URL, completion: @escaping @Sendable (ProxyChoice) -> Void) -> ProxyChoice? {
         guard let origin = Self.origin(of: url) else { return .environment }
         let key = origin.absoluteString
@@ -144,17 +144,17 @@ final class ProxyResolver: Sendable {
         return nil
     }
 
-    /// Looks up the proxy of an origin on the thread of the lookups.
+    /// Looks up the proxy of an origin on the lookup thread.
     private func run(_ number: UInt64, _ origin: URL) {
         let key = origin.absoluteString
         let (isWaiting, answer) = state.withLock { ($0.waiting[number] != nil, $0.answers[key]) }
-        // The lookup before this one has exceeded the time limit.
+        // An earlier lookup has exceeded the time limit and ended this one.
         guard isWaiting else { return }
         if let answer, answer.expires > .now {
             state.withLock { $0.waiting.removeValue(forKey: number) }?(answer.choice)
             return
         }
-        // The clock starts now, since the lookups before this one may have taken long together.
+        // The clock starts now, because the earlier lookups may have taken long together.
         SystemClock().run(after: timeLimit) { self.stopWaiting(for: number) }
         let choice = Self.choice(lookUp(origin))
         let completion = state.withLock { state in
@@ -165,7 +165,7 @@ final class ProxyResolver: Sendable {
         completion?(choice)
     }
 
-    /// Answers all that wait when a lookup that has not ended has exceeded the time limit.
+    /// Ends all waiting lookups after a running lookup has exceeded the time limit.
     private func stopWaiting(for number: UInt64) {
         let completions = state.withLock { state -> [@Sendable (ProxyChoice) -> Void] in
             guard state.waiting[number] != nil else { return [] }
@@ -177,7 +177,7 @@ final class ProxyResolver: Sendable {
         for completion in completions { completion(.environment) }
     }
 
-    /// The part of a URL that a resolver gets: browsers keep from it what the path and the query may tell.
+    /// The part of a URL that a resolver gets. Like browsers, it withholds the path and the query, which may be private.
     private static func origin(of url: URL) -> URL? {
         guard let scheme = url.scheme?.lowercased(), let host = url.host(), !host.isEmpty else { return nil }
         let name = host.contains(":") ? "[\(host)]" : host
@@ -189,7 +189,7 @@ final class ProxyResolver: Sendable {
         for proxy in proxies {
             switch proxy.prefix(while: { $0 != ":" }) {
             case "direct": return .direct
-            // In GIO the proxy resolves the host name, which libcurl calls socks5h.
+            // GIO lets the proxy resolve the host name, which libcurl calls socks5h.
             case "socks", "socks5": return .proxy("socks5h" + proxy.drop { $0 != ":" })
             case "socks4", "socks4a", "http", "https": return .proxy(proxy)
             default: continue

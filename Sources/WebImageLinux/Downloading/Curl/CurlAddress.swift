@@ -1,19 +1,19 @@
 internal import CWebImageCurl
 import FoundationEssentials
 
-/// How libcurl reads URLs.
+/// Reads URLs in the same way as libcurl.
 enum CurlAddress {
     /// CURLU_PUNYCODE, which headers before libcurl 7.88 do not have.
     private static let punycode: UInt32 = 1 << 12
 
-    /// The URL with the host that libcurl would connect to: in lower case, without percent escapes and a dot at the end,
-    /// and an IPv4 address in its usual form, which may be written as one number, in hexadecimal or in other digits.
-    /// - Returns: `nil` when libcurl cannot read the URL.
+    /// The URL with the host that libcurl would connect to: in lower case, without percent escapes and trailing dot. An
+    /// IPv4 address, which may be written as one number, in hexadecimal or in other digits, gets its usual form.
+    /// - Returns: `nil` if libcurl cannot read the URL.
     static func normalized(_ url: URL) -> URL? {
         guard let parser = curl_url() else { return nil }
         defer { curl_url_cleanup(parser) }
         guard curl_url_set(parser, CURLUPART_URL, url.absoluteString, 0) == CURLUE_OK else { return nil }
-        // Digits of other scripts are an address only after the first round.
+        // Digits of other scripts become an address only in the first round.
         for _ in 0..<2 {
             guard var host = text(CURLUPART_HOST, of: parser, punycode)?.lowercased() else { return nil }
             if host.hasSuffix(".") { host.removeLast() }
@@ -25,7 +25,7 @@ enum CurlAddress {
         return text(CURLUPART_URL, of: parser, 0).flatMap { URL(string: $0) }
     }
 
-    /// The host of a URL in the form in which libcurl would connect to it.
+    /// The host of a URL as libcurl would connect to it.
     static func host(of url: URL) -> String { (normalized(url) ?? url).host()?.lowercased() ?? "" }
 
     /// The URL of a proxy without its user name and password.

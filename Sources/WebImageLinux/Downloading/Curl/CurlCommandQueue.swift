@@ -8,21 +8,21 @@ enum CurlCommand: Sendable {
     case updatePriority(CurlFetchOperation)
     case startStreaming(CurlFetchOperation)
     case useProxy(TransferNumber, ProxyChoice)
-    /// The app has answered a question of a transfer, which has a number of its own.
+    /// The app has answered a question of a transfer. The second number identifies the question.
     case useAnswer(TransferNumber, UInt64, AppQuestion.Answer)
-    /// Bodies have been decoded, so that there is room for others.
+    /// Bodies have been decoded, so there is room for others.
     case useRoom
     case cancelAll
-    /// Memory is short: the bodies that may be resumed keep a share of their limit.
+    /// Memory is short: resumable bodies keep only a share of their limit.
     case trimParts(toShare: Double)
     case noteNetworkChange
-    /// The configuration, or whether the downloader is suspended, has changed.
+    /// The configuration has changed, or the downloader was suspended or resumed.
     case configure
     case stop
 }
 
-/// The state that a downloader shares with its network thread: the commands that wait for the thread, and the means to
-/// start and to wake it.
+/// The state that a downloader shares with its network thread: the pending commands, and the closures that start and
+/// wake the thread.
 final class CurlCommandQueue: Sendable {
     private struct State {
         var commands: [CurlCommand] = []
@@ -37,7 +37,7 @@ final class CurlCommandQueue: Sendable {
     let proxyResolver: ProxyResolver
     private let startThread: ThreadStarter
 
-    /// Starts a thread that runs a body. Returns 0 or an error number.
+    /// Starts a thread that runs a closure. Returns 0 or an error number.
     typealias ThreadStarter = @Sendable (@escaping @Sendable () -> Void) -> Int32
 
     init(
@@ -50,9 +50,9 @@ final class CurlCommandQueue: Sendable {
         state = Mutex(State(configuration: configuration))
     }
 
-    /// Adds a command, and starts the thread for the first operation. Without a thread the operation fails within this call.
+    /// Adds a command, and starts the thread for the first operation. If no thread starts, the operation fails within this call.
     func post(_ command: CurlCommand) {
-        // The thread is woken under the lock, so that it cannot free the multi handle meanwhile.
+        // The thread is woken under the lock, so that it cannot free the multi handle in the meantime.
         let startsThread = state.withLock { state in
             if case .start = command {} else if !state.isStarted { return false }
             state.commands.append(command)
@@ -70,7 +70,7 @@ final class CurlCommandQueue: Sendable {
         }
     }
 
-    /// Fails the operations that wait for a thread that cannot work. The next operation tries again.
+    /// Fails the operations of a thread that cannot work. The next operation tries to start a thread again.
     func failAll(_ reason: String, remedy: String) {
         let commands = state.withLock { state in
             defer { state.commands = [] }
@@ -92,7 +92,7 @@ final class CurlCommandQueue: Sendable {
         }
     }
 
-    /// Sets the function that wakes the thread; `nil` when the thread ends.
+    /// Sets the closure that wakes the thread; `nil` when the thread ends.
     func setWake(_ wake: (@Sendable () -> Void)?) {
         state.withLock { $0.wake = wake }
     }

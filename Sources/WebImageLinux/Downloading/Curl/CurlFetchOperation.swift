@@ -31,7 +31,7 @@ final class CurlFetchOperation: FetchOperation {
     var isNearlyComplete: Bool { state.withLock { $0.isNearlyComplete } }
 
     func cancel() {
-        // Without its closure the operation gets no more events, although the network thread learns of the cancel later.
+        // Without its closure the operation gets no more events, even before the network thread learns of the cancellation.
         let closure = state.withLock { $0.onEvent.take() }
         withExtendedLifetime(closure) {
             if closure != nil { commands.post(.cancel(self)) }
@@ -49,7 +49,7 @@ final class CurlFetchOperation: FetchOperation {
 }
 
 extension CurlFetchOperation {
-    /// The error when the app does not want a URL loaded to which that of the request leads.
+    /// The error if the app refuses to load a URL that the request leads to.
     func refusal(of target: URL) -> ImageError? {
         guard request.shouldLoad?(target) == false else { return nil }
         return ImageError(
@@ -61,7 +61,7 @@ extension CurlFetchOperation {
     }
 }
 
-// Called on the network thread, on the thread that decrypts, or on that of a caller for whom no network thread starts.
+// Called on the network thread, on the thread that decrypts, or on the caller's thread if no network thread starts.
 extension CurlFetchOperation {
     func send(_ event: LoaderEvent) {
         let closure = state.withLock { state in

@@ -4,14 +4,14 @@ import WebImageCore
 
 /// A libcurl easy handle and the memory that libcurl refers to, for one exchange. Only the network thread uses it.
 ///
-/// No handle is used again: libcurl 7.88 keeps a pointer into the freed header fields of the response before, and writes there when the
-/// next one begins with a folded line. Connections belong to the multi handle, and TLS sessions to the shared state.
+/// Handles are not reused: libcurl 7.88 keeps a pointer into the freed header fields of the previous response, and writes there if
+/// the next response begins with a folded line. Connections belong to the multi handle, and TLS sessions to the shared state.
 final class CurlHandle {
     let easy: UnsafeMutableRawPointer
     private let errorBuffer = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
     private var requestHeaders: UnsafeMutablePointer<curl_slist>?
 
-    /// Makes a handle; `nil` when libcurl has no memory for it.
+    /// Creates a handle; `nil` if libcurl has no memory for it.
     init?() {
         guard let easy = curl_easy_init() else {
             errorBuffer.deallocate()
@@ -45,20 +45,20 @@ extension CurlHandle {
     }
 
     /// Sets the user and the password for the server.
-    /// - Parameter schemes: The schemes that may be used, as bits of CURLOPT_HTTPAUTH. A single one needs no challenge.
+    /// - Parameter schemes: The allowed schemes, as bits of CURLOPT_HTTPAUTH. A single scheme needs no challenge.
     func setCredential(_ credential: NetworkOptions.Credential, schemes: Int) {
         set(CURLOPT_HTTPAUTH, to: schemes)
         set(CURLOPT_USERNAME, to: credential.user)
         set(CURLOPT_PASSWORD, to: credential.password)
     }
 
-    /// Sets the body of the request, of which libcurl makes a copy.
+    /// Sets the body of the request. libcurl copies it.
     func setBody(_ body: UnsafeRawBufferPointer) {
         setOffset(CURLOPT_POSTFIELDSIZE_LARGE, to: body.count)
         gwi_curl_copy_body(easy, body.baseAddress)
     }
 
-    /// Sets the header fields of the request. A field with a line break is left out, because whatever follows the line
+    /// Sets the header fields of the request. A field with a line break is left out, because the text after the line
     /// break would become another field, or another request.
     func setHeaders(_ fields: [String: String]) {
         curl_slist_free_all(requestHeaders)
@@ -78,36 +78,36 @@ extension CurlHandle {
 
 // Results.
 extension CurlHandle {
-    /// Whether the name of the host has been looked up.
+    /// Whether the host name has been resolved.
     var hasAddress: Bool { offset(CURLINFO_NAMELOOKUP_TIME_T) > 0 }
 
-    /// Whether the last transfer had a connection, with its handshake complete.
+    /// Whether the last transfer had a connection with a completed handshake.
     ///
-    /// A request is sent only then. The times are no sign: the handshake takes 0 on a connection that is used again, and
-    /// libcurl 8.22 notes the others also at the end of a transfer that found no connection.
+    /// A request is sent only then. The times do not tell: the handshake takes 0 on a reused connection, and libcurl
+    /// 8.22 also sets the other times at the end of a transfer that found no connection.
     var isConnected: Bool { long(CURLINFO_REQUEST_SIZE) > 0 }
 
-    /// What libcurl says about the last error; empty when it says nothing.
+    /// libcurl's message for the last error; empty if there is none.
     var errorMessage: String { String(cString: errorBuffer) }
 
-    /// The status code of the last response; 0 before there is one.
+    /// The status code of the last response; 0 before the first response.
     var status: Int { long(CURLINFO_RESPONSE_CODE) }
 
-    /// The absolute URL that the last response redirects to. libcurl knows it only once a transfer is complete.
+    /// The absolute URL that the last response redirects to. libcurl knows it only after the transfer is complete.
     var redirectURL: String? {
         var text: UnsafePointer<CChar>?
         gwi_curl_get_string(easy, CURLINFO_REDIRECT_URL, &text)
         return text.map { String(cString: $0) }
     }
 
-    /// The header fields of the last response by lower-case name, without those of interim responses and trailers. The
+    /// The header fields of the last response by lower-case name, except those of interim responses and trailers. The
     /// values of repeated fields are joined by commas (RFC 9110, 5.3).
     var responseHeaders: [String: String] { headers(from: UInt32(CURLH_HEADER)) }
 
-    /// The status with which a proxy has answered the wish for a tunnel to the server; 0 without one.
+    /// The status of a proxy's answer to CONNECT; 0 if there is none.
     var proxyStatus: Int { long(CURLINFO_HTTP_CONNECTCODE) }
 
-    /// The header fields of that answer.
+    /// The header fields of the proxy's answer to CONNECT.
     var proxyHeaders: [String: String] { headers(from: UInt32(CURLH_CONNECT)) }
 
     private func headers(from origin: UInt32) -> [String: String] {
@@ -117,7 +117,7 @@ extension CurlHandle {
         while let header = curl_easy_nextheader(easy, origin, lastRequest, previous) {
             let name = String(cString: header.pointee.name).lowercased()
             let text = HeaderText.text(of: header.pointee.value)
-            // libcurl 7.88 leaves that of an empty field.
+            // libcurl 7.88 leaves the carriage return of an empty field.
             let value = text == "\r" ? "" : text
             fields[name] = fields[name].map { "\($0), \(value)" } ?? value
             previous = header
@@ -138,10 +138,10 @@ extension CurlHandle {
     }
 }
 
-/// The state that transfers share beside their connections: TLS sessions, the hosts that require TLS (HSTS, RFC 6797) and, for the
-/// requests that handle them, cookies. It is kept in memory for the life of the network thread, which alone uses it.
+/// The state that transfers share besides connections: TLS sessions, the hosts that require TLS (HSTS, RFC 6797) and,
+/// for requests that handle them, cookies. It stays in memory as long as the network thread, which alone uses it.
 final class CurlSharedState {
-    // libcurl gives the cookies of a share to every transfer that uses it, hence the second share.
+    // libcurl gives the cookies of a share to every transfer that uses it, so there is a second share.
     private let plain: UnsafeMutableRawPointer
     private let withCookies: UnsafeMutableRawPointer
 

@@ -6,7 +6,7 @@ import WebImageCore
 
 // Ending transfers.
 extension CurlThread {
-    /// The longest time for which a server is not asked because it says so.
+    /// The longest time for which a server's Retry-After is respected.
     private static let longestPause = Duration.seconds(300)
 
     /// Concludes the exchanges that libcurl has ended.
@@ -18,7 +18,7 @@ extension CurlThread {
             guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle,
                 let transfer = running[easy]
             else { continue }
-            // The handle is released after this, with the status and the metrics that libcurl keeps in it.
+            // The handle is released after this, because libcurl keeps the status and the metrics in it.
             let handle = transfer.exchange.handle
             hasEnded = true
             noteLookup(of: transfer, message.pointee.data.result)
@@ -31,7 +31,7 @@ extension CurlThread {
             switch outcome {
             case .finished: break
             case .nextExchange: handle.map(release)
-            // The exchange stays until there is an answer.
+            // The exchange is kept until the app has answered.
             case .question: transfer.exchange.handle.take().map(release)
             }
             proceed(transfer, outcome)
@@ -39,9 +39,9 @@ extension CurlThread {
         return hasEnded
     }
 
-    /// Ends the transfers that receive nothing for too long, and of those that receive too little the one of the host
-    /// that has the most, while another host waits for room.
-    /// - Returns: Whether there were any.
+    /// Ends transfers that have received nothing for too long. If there are none and another host waits for room, it ends
+    /// one transfer that receives too little, on the host with the most running transfers.
+    /// - Returns: Whether any transfer was ended.
     func endSlowTransfers() -> Bool {
         let now = ContinuousClock.now
         separate(now: now)
@@ -100,7 +100,7 @@ extension CurlThread {
         pauses[url.origin] = (.now + min(pause, Self.longestPause), status)
     }
 
-    /// The error of a transfer to a server that is not to be asked for a while.
+    /// The error of a transfer to a server that must not be asked for a while.
     func pauseError(of transfer: CurlTransfer) -> ImageError? {
         guard !pauses.isEmpty, let pause = pauses[transfer.exchange.request.message.url.origin], pause.end > .now else {
             return nil
@@ -115,7 +115,7 @@ extension CurlThread {
         )
     }
 
-    /// Nobody can start the transfers of a suspended downloader that is gone.
+    /// Ends the waiting transfers of a suspended downloader that was released, because nothing can resume it.
     func cancelWaitingTransfers() {
         for transfer in transfers.values {
             if case .running = transfer.phase { continue }
@@ -151,7 +151,7 @@ extension CurlThread {
         resumableBodies.put(body, for: transfer.key, limit: configuration.resumableByteCount)
     }
 
-    /// Takes note of a name server that has answered, also that there is no such host.
+    /// Records that the name server has answered, even if it answered that the host does not exist.
     private func noteLookup(of transfer: CurlTransfer, _ result: CURLcode) {
         let isFailed = result == CURLE_COULDNT_RESOLVE_HOST || result == CURLE_COULDNT_RESOLVE_PROXY
         guard isFailed || transfer.exchange.handle?.hasAddress == true else { return }
@@ -159,7 +159,7 @@ extension CurlThread {
         for host in lookups.noteAnswer(for: transfer.host) { queue.release(host) }
     }
 
-    /// Takes note of whether a transfer that is given up leaves a lookup behind.
+    /// Records whether an abandoned transfer leaves a lookup behind.
     private func noteLookup(of transfer: CurlTransfer) {
         guard !transfer.exchange.hasEndedLookup, let handle = transfer.exchange.handle else { return }
         if handle.hasAddress || handle.isConnected {

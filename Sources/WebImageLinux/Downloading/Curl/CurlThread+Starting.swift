@@ -26,8 +26,8 @@ extension CurlThread {
         }
     }
 
-    /// Whether the bodies that are not decoded yet leave room for that of the next transfer. All others wait behind it, so that
-    /// the order stays what it is.
+    /// Whether the bodies that are not decoded yet leave room for the body of the next transfer. All other transfers
+    /// wait behind it, so that the order is kept.
     private func hasRoomForNext() -> Bool {
         guard !isWaitingForRoom else { return false }
         guard let budget = queue.first()?.budget, !budget.hasRoomForBody else { return true }
@@ -44,7 +44,7 @@ extension CurlThread {
         proceed(transfer, transfer.begin(configuration, resuming: part))
     }
 
-    /// Does what follows an exchange, or the preparation of one. The handle of the exchange is released.
+    /// Continues after an exchange or its preparation. The handle of the exchange is already released.
     func proceed(_ transfer: CurlTransfer, _ outcome: CurlTransfer.Outcome) {
         switch outcome {
         case .finished(let result): finish(transfer, result)
@@ -53,7 +53,7 @@ extension CurlThread {
         }
     }
 
-    /// Starts an exchange that is prepared. One with another host than before, such as the target of a redirect, waits
+    /// Starts a prepared exchange. An exchange with another host than before, such as the target of a redirect, waits
     /// until that host has room.
     private func startExchange(of transfer: CurlTransfer) {
         let host = transfer.exchange.request.host
@@ -68,7 +68,7 @@ extension CurlThread {
         chooseProxy(for: transfer)
     }
 
-    /// Lets a transfer with an exchange that is prepared wait for its turn.
+    /// Makes a transfer with a prepared exchange wait for its turn.
     private func requeue(_ transfer: CurlTransfer) {
         withdraw(transfer)
         giveTokenBack(of: transfer)
@@ -77,7 +77,7 @@ extension CurlThread {
         queue.push(transfer, isResumed: true)
     }
 
-    /// Takes a transfer out of its phase, and gives its place or its question up.
+    /// Takes a transfer out of its phase, and gives up its place or its question.
     func withdraw(_ transfer: CurlTransfer) {
         switch transfer.phase {
         case .queued: queue.remove(transfer)
@@ -88,7 +88,7 @@ extension CurlThread {
         active[transfer.number] = nil
     }
 
-    /// Puts a question of a transfer to the app.
+    /// Asks the app a question of a transfer.
     private func ask(_ question: AppQuestion, for transfer: CurlTransfer) {
         withdraw(transfer)
         active[transfer.number] = transfer
@@ -96,7 +96,7 @@ extension CurlThread {
         transfer.ask(question, number: number) { commands.post(.useAnswer(transferNumber, number, $0)) }
     }
 
-    /// Takes an answer of the app.
+    /// Passes an answer of the app on to its transfer.
     func use(_ answer: AppQuestion.Answer, for number: UInt64, of transferNumber: TransferNumber) {
         guard let transfer = active[transferNumber], case .asking(let asking) = transfer.phase, asking.number == number
         else { return }
@@ -112,7 +112,7 @@ extension CurlThread {
         bucket?.tokens.giveBack()
     }
 
-    /// Launches the exchange once its proxy is known: at once, or when the desktop has answered.
+    /// Launches the exchange once its proxy is known: at once, or after the desktop has answered.
     private func chooseProxy(for transfer: CurlTransfer) {
         switch configuration.proxy {
         case .none: transfer.exchange.request.proxy = .direct
@@ -134,7 +134,7 @@ extension CurlThread {
             finish(transfer, .failure(transfer.exchange.error(.connectionFailed, "libcurl is out of memory")))
             return
         }
-        // libcurl has no other way to close connections that are not in use, and counts whole seconds.
+        // libcurl has no other way to close idle connections, and counts whole seconds.
         let age = networkChange.map { Int(bounded: (ContinuousClock.now - $0) / .seconds(1)) - 1 } ?? Self.idleAge
         let share = sharedState.share(for: transfer.key.options)
         transfer.launch(on: handle, share: share, idleAge: max(1, min(age, Self.idleAge)))

@@ -4,50 +4,50 @@ import FoundationEssentials
 import Glibc
 import WebImageCore
 
-/// The network thread of a downloader. It alone uses this object and its transfers, so nothing here is locked.
+/// The network thread of a downloader. Only this thread uses the object and its transfers, so there is no lock.
 final class CurlThread {
     let commands: CurlCommandQueue
     private(set) var configuration: ImageDownloader.Configuration
     var isSuspended = false
     private var publishedCounts = (running: 0, waiting: 0)
     let multi: UnsafeMutableRawPointer
-    /// Made once libcurl is initialized, since it would initialize it otherwise.
+    /// Created after libcurl is initialized, because creating it would initialize libcurl.
     let sharedState: CurlSharedState
-    /// The transfers that wait or run.
+    /// The waiting and running transfers.
     var transfers: [TransferKey: CurlTransfer] = [:]
     var queue: TransferQueue
-    /// The transfers that have left the queue, and have deadlines: those that run, and those that ask the app.
+    /// The transfers that have left the queue and have deadlines: running transfers, and transfers that ask the app.
     var active: [TransferNumber: CurlTransfer] = [:]
     /// The transfers that libcurl performs, by easy handle.
     var running: [UnsafeMutableRawPointer: CurlTransfer] = [:]
     var resumableBodies = ResumableBodies()
     var bucket: (limit: ImageDownloader.RateLimit, tokens: TokenBucket)?
-    /// When the rate limit allows the next transfer; `nil` when it does not delay any.
+    /// When the rate limit allows the next transfer; `nil` if it does not delay any.
     var nextToken: ContinuousClock.Instant?
     var lookups = LookupLimit()
-    /// When the machine was found to have slept, or to be in another network, where connections from before may lead nowhere.
+    /// When the machine woke up or changed the network. Connections from before may be dead.
     var networkChange: ContinuousClock.Instant?
-    /// The seconds for which connections are kept that are not used.
+    /// The seconds for which idle connections are kept.
     static let idleAge = 118
     /// Whether the next transfer waits until bodies have been decoded.
     var isWaitingForRoom = false
-    /// The servers that have said how long they are not to be asked (Retry-After), by origin.
+    /// The servers that have said when they may be asked again (Retry-After), by origin.
     var pauses: [String: (end: ContinuousClock.Instant, status: Int)] = [:]
     var serial = Serial()
-    /// Whether the downloader is gone: the thread ends after the transfers that are left.
+    /// Whether the downloader was released: the thread ends after the remaining transfers.
     private var isStopping = false
 
-    /// A multi handle as a value that any thread may use to wake the network thread.
+    /// A multi handle that any thread may use to wake the network thread.
     ///
-    /// @unchecked: curl_multi_wakeup is the one function of libcurl that may be called from any thread.
+    /// @unchecked: curl_multi_wakeup is the only function of libcurl that may be called from any thread.
     private struct Waker: @unchecked Sendable {
         let multi: UnsafeMutableRawPointer
     }
 
-    /// - Returns: 0, or the error number when the system starts no thread.
+    /// - Returns: 0, or the error number if the system starts no thread.
     static func start(_ commands: CurlCommandQueue, _ startThread: CurlCommandQueue.ThreadStarter) -> Int32 {
         ExitGuard.register()
-        // A Thread of Foundation would make every app load that library, with the Unicode data within.
+        // A Thread of Foundation would make every app load Foundation with its Unicode data.
         return startThread {
             gwi_thread_set_name("gwi-network")
             guard let thread = CurlThread(commands) else {
@@ -60,7 +60,7 @@ final class CurlThread {
         }
     }
 
-    /// - Returns: `nil` when libcurl makes no multi handle, or one that other threads cannot wake.
+    /// - Returns: `nil` if libcurl creates no multi handle, or one that other threads cannot wake.
     private init?(_ commands: CurlCommandQueue) {
         self.commands = commands
         configuration = commands.configuration
@@ -88,7 +88,7 @@ final class CurlThread {
             startWaitingTransfers()
             var count: Int32 = 0
             curl_multi_perform(multi, &count)
-            // An ended transfer makes room for one that waits.
+            // An ended transfer makes room for a waiting one.
             if concludeExchanges() || endSlowTransfers(), queue.waitingCount > 0 { continue }
             publishCounts()
             if isStopping, transfers.isEmpty { break }
@@ -105,7 +105,7 @@ final class CurlThread {
         ExitGuard.leave()
     }
 
-    /// The longest time to wait for something to happen, in milliseconds.
+    /// The longest time to wait for an event, in milliseconds.
     private var pollTimeout: Int32 {
         let now = ContinuousClock.now
         let check = now + (queue.starvation() == nil ? .seconds(60) : .milliseconds(500))
@@ -117,9 +117,9 @@ final class CurlThread {
     private func configure() {
         configuration = commands.configuration
         isSuspended = commands.isSuspended
-        // libcurl's own limit for each host is not set: it counts all hosts behind a proxy as one.
+        // libcurl's own limit for each host is not set, because it counts all hosts behind a proxy as one.
         queue.setLimits(TransferQueue.Limits(configuration))
-        // By default libcurl keeps four connections for each running transfer, and so closes some when a burst ends.
+        // By default libcurl keeps four connections for each running transfer, so it closes some when a burst ends.
         gwi_curl_multi_set_long(
             multi,
             CURLMOPT_MAXCONNECTS,
@@ -196,8 +196,8 @@ extension CurlThread {
         queue.push(transfer)
     }
 
-    /// The error when the app refuses where a request leads: the URL as libcurl reads it, or the target of a redirect
-    /// that its transfer has followed.
+    /// The error if the app refuses the destination of a request: the URL as libcurl reads it, or the target of a
+    /// redirect that its transfer has followed.
     private func refusal(of operation: CurlFetchOperation, _ transfer: CurlTransfer?) -> ImageError? {
         guard operation.request.shouldLoad != nil else { return nil }
         let url = operation.request.url

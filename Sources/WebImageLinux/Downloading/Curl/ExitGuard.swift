@@ -3,18 +3,18 @@ import Synchronization
 
 /// Keeps network threads out of libcurl while the process exits.
 ///
-/// exit(3) runs the exit handlers of TLS libraries, which free what a thread inside of libcurl uses. OpenSSL is told to
-/// register none (`gwi_curl_initialize`), which it ignores when another library of the app has used it before. A handler
-/// of this type runs before theirs, waits until no thread is inside, and lets none in again.
+/// exit(3) runs the exit handlers of TLS libraries, which free what a thread inside libcurl uses. OpenSSL is told to
+/// register none (`gwi_curl_initialize`), but ignores that if another library of the app has used it before. A handler
+/// of this type runs before those handlers, waits until no thread is inside, and lets none in again.
 enum ExitGuard {
-    /// @unchecked: the lock is made for use by several threads.
+    /// @unchecked: a read-write lock may be used by several threads.
     private struct Lock: @unchecked Sendable {
         let pointer = UnsafeMutablePointer<pthread_rwlock_t>.allocate(capacity: 1)
 
         init() {
             var attributes = pthread_rwlockattr_t()
             pthread_rwlockattr_init(&attributes)
-            // Threads that enter again and again must not keep the handler waiting.
+            // Threads that enter repeatedly must not keep the handler waiting.
             pthread_rwlockattr_setkind_np(&attributes, Int32(PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP))
             pthread_rwlock_init(pointer, &attributes)
         }
@@ -22,7 +22,7 @@ enum ExitGuard {
 
     private static let lock = Lock()
 
-    /// The process exits all the same when a closure of the app holds a network thread up.
+    /// The seconds to wait. The process exits even if a closure of the app holds up a network thread.
     private static let longestWait = 2
 
     /// Enters libcurl. It does not return once the process exits.
@@ -33,21 +33,21 @@ enum ExitGuard {
 
     static func leave() { pthread_rwlock_unlock(lock.pointer) }
 
-    /// Registers the handler, on a thread of the app and before there is a network thread: a handler that a network
-    /// thread registers may come too late for an exit that has begun, and OpenSSL 3.6 frees what it has in a destructor,
-    /// which runs after all handlers.
+    /// Registers the handler on a thread of the app, before there is a network thread. A handler that a network thread
+    /// registers may come too late for an exit that has begun, and OpenSSL 3.6 frees its memory in a destructor, which
+    /// runs after all handlers.
     static func register() { _ = first }
 
     private static let first: Void = add()
 
-    /// Registers the handler once more after the initialization of a library, so that it runs before the library's own.
-    /// Called by a thread that is inside.
+    /// Registers the handler again after a library was initialized, so that it runs before the handler of that library.
+    /// The calling thread must have entered libcurl.
     static func registerAgain() { _ = second }
 
     private static let second: Void = add()
 
     private static func add() {
-        // The process has run its handlers already.
+        // The process has already run its handlers.
         if atexit({ ExitGuard.close() }) != 0 { isClosed.store(true, ordering: .releasing) }
     }
 

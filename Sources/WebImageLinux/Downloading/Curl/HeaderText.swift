@@ -1,4 +1,4 @@
-/// Header fields as text. They are bytes (RFC 9110, 5.5), which servers compare when a client sends them back.
+/// Header fields as text. Fields are bytes (RFC 9110, 5.5), which servers compare when a client sends them back.
 ///
 /// A value that is not UTF-8 gets a character of the private use area for each byte above 127, so that sending it
 /// restores the bytes.
@@ -17,7 +17,7 @@ enum HeaderText {
         return String(scalars)
     }
 
-    /// The bytes of a text and a zero byte.
+    /// The bytes of a text, followed by a zero byte.
     static func bytes(of text: String) -> [CChar] {
         guard text.unicodeScalars.contains(where: isByte) else { return Array(text.utf8CString) }
         var bytes: [UInt8] = []

@@ -7,14 +7,14 @@ struct TokenBucket {
     private var lastFill: ContinuousClock.Instant
 
     init(_ limit: ImageDownloader.RateLimit, now: ContinuousClock.Instant) {
-        // The properties may have been set to what init does not accept.
+        // The properties may have been set to values that the initializer does not accept.
         self.limit = ImageDownloader.RateLimit(perSecond: limit.perSecond, burst: limit.burst)
         tokens = Double(self.limit.burst)
         lastFill = now
     }
 
     /// Takes a token.
-    /// - Returns: `nil` when there was one, else the time until there will be.
+    /// - Returns: `nil` if there was a token, else the time until there will be one.
     mutating func take(now: ContinuousClock.Instant) -> Duration? {
         fill(now)
         guard tokens < 1 else {

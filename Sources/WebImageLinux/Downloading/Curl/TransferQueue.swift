@@ -1,12 +1,12 @@
 import WebImageCore
 
-/// The transfers that wait, those of each host in a queue of their own, and the numbers of those that run.
+/// The waiting transfers, in one queue for each host, and the numbers of running transfers.
 ///
-/// Hosts share the room: the next transfer is one of the highest priority, among these one of the host that has the
-/// fewest running, and among these the oldest or newest. A part of the room is kept for hosts that have few running, so
-/// that slow hosts do not occupy all of it. A step looks at few of the hosts, however many wait.
+/// Hosts share the room: the next transfer has the highest priority, then the host with the fewest running transfers,
+/// and then it is the oldest or newest. A part of the room is reserved for hosts with few running transfers, so that
+/// slow hosts do not occupy all of it. A step looks at few of the hosts, however many wait.
 struct TransferQueue {
-    /// The place of a host in line. Its next transfer decides.
+    /// The place of a host in line, which depends on its next transfer.
     private struct Turn {
         let priority: ImagePriority
         let runningCount: Int
@@ -23,7 +23,7 @@ struct TransferQueue {
     private struct Host {
         var waiting = PriorityQueue<CurlTransfer>()
         var runningCount = 0
-        /// Whether none of its transfers starts for now.
+        /// Whether its transfers may not start for now.
         var isHeld = false
         var turn: Turn?
     }
@@ -43,8 +43,8 @@ struct TransferQueue {
                 }
         }
 
-        /// The number of running transfers from which only hosts that have fewer running than there are places left start
-        /// one.
+        /// The number of running transfers from which a host may start another one only if it has fewer running than
+        /// there are places left.
         var shared: Int { total - total / 4 }
     }
 
@@ -66,7 +66,7 @@ struct TransferQueue {
         for name in Array(hosts.keys) { update(name) }
     }
 
-    /// - Parameter isResumed: Whether the transfer had its turn before, and goes before the others of its priority.
+    /// - Parameter isResumed: Whether the transfer had a turn before and precedes others of its priority.
     mutating func push(_ transfer: CurlTransfer, isResumed: Bool = false) {
         let number = hosts[transfer.host, default: Host()].waiting.push(
             transfer,
@@ -79,21 +79,21 @@ struct TransferQueue {
         update(transfer.host)
     }
 
-    /// Removes a transfer that waits.
+    /// Removes a waiting transfer.
     mutating func remove(_ transfer: CurlTransfer) {
         guard let number = transfer.queueNumber else { return }
         if hosts[transfer.host]?.waiting.remove(number) != nil { waitingCount -= 1 }
         update(transfer.host)
     }
 
-    /// Moves a transfer that waits to its new priority.
+    /// Moves a waiting transfer to its new priority.
     mutating func updatePriority(of transfer: CurlTransfer) {
         guard let number = transfer.queueNumber else { return }
         hosts[transfer.host]?.waiting.move(number, to: transfer.priority)
         update(transfer.host)
     }
 
-    /// Removes and returns the next transfer that may run. It counts as running.
+    /// Removes and returns the next transfer that may run, and counts it as running.
     mutating func pop() -> CurlTransfer? {
         guard let host = nextHost(), let transfer = hosts[host]?.waiting.pop(limits.order) else { return nil }
         transfer.phase = .running
@@ -108,18 +108,18 @@ struct TransferQueue {
         nextHost().flatMap { hosts[$0]?.waiting.first(limits.order) }
     }
 
-    /// The priority and the number of running transfers of a host that waits only for room while it has less than its
-    /// share of it; `nil` when there is none.
+    /// The priority and the number of running transfers of a host that waits for room although it has less than its
+    /// share; `nil` if there is none.
     mutating func starvation() -> (rank: Int, runningCount: Int)? {
         guard runningCount >= limits.total, waitingCount > 0 else { return nil }
         let share = max(1, limits.total / max(1, hosts.count))
         return bestCount(below: share).map { ($0.priority.rank, $0.runningCount) }
     }
 
-    /// Gives the next place to a host that has no more running than the one for which the place was made.
+    /// Gives the next place to a host that has no more running transfers than the host that the place was made for.
     mutating func favorHosts(with runningCount: Int) { favoredCount = runningCount + 1 }
 
-    /// Whether one more transfer of a host may run, apart from the limit of all.
+    /// Whether one more transfer of a host may run, apart from the total limit.
     func hasRoom(_ host: String) -> Bool { runningCount(of: host) < limits.perHost }
 
     func runningCount(of host: String) -> Int { hosts[host]?.runningCount ?? 0 }
@@ -137,7 +137,7 @@ struct TransferQueue {
         update(host)
     }
 
-    /// Lets the transfers of a host wait until ``release(_:)``.
+    /// Makes the transfers of a host wait until ``release(_:)``.
     mutating func hold(_ host: String) {
         hosts[host, default: Host()].isHeld = true
         update(host)
@@ -155,7 +155,7 @@ struct TransferQueue {
         return bestCount(below: limit).flatMap { turns[$0.runningCount].first(limits.order) }
     }
 
-    /// The number of running transfers of the host that is next, of those that have fewer running than a limit.
+    /// The number of running transfers of the next host, among hosts below a limit.
     private mutating func bestCount(below limit: Int) -> (priority: ImagePriority, runningCount: Int)? {
         var best: (priority: ImagePriority, runningCount: Int)?
         for count in turns.indices.prefix(limit) {
@@ -165,9 +165,9 @@ struct TransferQueue {
         return best
     }
 
-    /// Gives a host the turn of the transfer that is its next.
+    /// Updates the turn of a host to its next transfer.
     private mutating func update(_ name: String) {
-        // The host is not copied, which would copy its queue too.
+        // The host is not copied, because that would copy its queue.
         guard let runningCount = hosts[name]?.runningCount, let isHeld = hosts[name]?.isHeld else { return }
         let next = runningCount < limits.perHost && !isHeld ? hosts[name]?.waiting.first(limits.order) : nil
         let turn = next.map { Turn(priority: $0.priority, runningCount: runningCount, transfer: $0.queueNumber ?? 0) }

@@ -1,26 +1,26 @@
 import FoundationEssentials
 import WebImageCore
 
-/// What a transfer has to know from the app before it goes on. It has no place among the running transfers meanwhile.
+/// A question that the app must answer before a transfer continues. The transfer occupies no place in the meantime.
 struct AppQuestion: Sendable {
     enum Answer: Sendable {
-        /// What the request modifier has made of a request; `nil` when it refuses it.
+        /// The request that the request modifier returned; `nil` if it refuses the request.
         case request(RequestModifier.Request?, for: TransferRequest)
-        /// Where a redirect leads.
+        /// The target of a redirect.
         case target(URL)
-        /// What a server or proxy has asked for.
+        /// The credential that a server or proxy has asked for.
         case credential(NetworkOptions.Credential)
-        /// The app wants the load to end, or has no credential.
+        /// The app wants the load to fail, or has no credential.
         case refusal
-        /// The closure of the app has thrown.
+        /// The closure of the app has thrown an error.
         case failure(any Error)
     }
 
     /// The closure of the app, as the subject of a sentence.
     let subject: String
-    /// The error when the app refuses.
+    /// The error if the app refuses.
     let refusal: ImageError
-    /// Whether a user may have to answer, who takes longer than a server.
+    /// Whether a user may have to answer, which takes longer than a server.
     let waitsForUser: Bool
     private let closure: @Sendable () async throws -> Answer
 

@@ -2,36 +2,36 @@ internal import CWebImageGLib
 import FoundationEssentials
 import WebImageCore
 
-/// Removes the codings of a body (Content-Encoding: RFC 9110, 8.4) while it arrives.
+/// Removes the content coding of a body (Content-Encoding: RFC 9110, 8.4) while it arrives.
 ///
-/// libcurl could do it, but does not report a body that ends before its coding does, and takes no gzip file of several
-/// members.
+/// libcurl could do it, but it does not report a truncated coding, and rejects gzip files with several members.
 final class ContentDecoder {
     enum Failure: Error {
         /// The coding is damaged.
         case damaged
-        /// The bytes that a coding was to be removed from are more than the limit.
+        /// There are more encoded bytes than the limit.
         case tooLarge
-        /// There are more decoded bytes than images have for so few.
+        /// There are more decoded bytes than an image of that encoded size has.
         case tooDense
     }
 
-    /// The codings that requests ask for.
+    /// The codings that requests accept.
     static let accepted = "gzip, deflate"
-    /// The decoded bytes for each that has arrived, beyond the first few million. Few bytes would hold up the thread of all transfers.
+    /// The decoded bytes allowed for each encoded byte, after the first few million, so that a bomb cannot hold up the network
+    /// thread.
     private static let maximumRatio = 100
     private static let freeByteCount = 4 << 20
 
     private let coding: Coding
-    /// The largest number of bytes to decode. Padding and empty members yield nothing that a limit of the decoded bytes
-    /// would count.
+    /// The largest number of encoded bytes. Padding and empty members yield no decoded bytes that another limit would
+    /// count.
     private let maximumByteCount: Int
     private var receivedCount = 0
     private var decodedCount = 0
     private var converter: OpaquePointer?
-    /// The first bytes, until they tell the kind of the coding.
+    /// The first bytes, until they identify the format.
     private var head: [UInt8] = []
-    /// Whether the coding has begun and not ended.
+    /// Whether a coding has begun and not ended.
     private var isOpen = false
     private var hasEnded = false
     /// Whether a member of a gzip file has ended.
@@ -44,8 +44,8 @@ final class ContentDecoder {
 
     /// - Parameters:
     ///   - field: The value of Content-Encoding.
-    ///   - maximumByteCount: The largest number of bytes that the coding may take.
-    /// - Returns: `nil` when the coding was not asked for, or there are several, each of which multiplies the size.
+    ///   - maximumByteCount: The largest number of encoded bytes.
+    /// - Returns: `nil` if the coding was not asked for, or there are several codings, each of which multiplies the size.
     init?(_ field: String, maximumByteCount: Int) {
         let names = Self.names(in: field)
         switch names {
@@ -65,8 +65,8 @@ final class ContentDecoder {
         !names(in: field).isEmpty
     }
 
-    /// The codings that a field names. Stores of objects send whatever else was set when an image was uploaded, such as utf-8 or
-    /// aws-chunked, with the image as it is, and browsers show it.
+    /// The codings that a field names. Object stores send other values that were set at the upload of an image, such as
+    /// utf-8 or aws-chunked, although the image is not encoded; browsers show it.
     private static func names(in field: String) -> [String] {
         let names = field.lowercased().split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
         return names.filter { ["gzip", "x-gzip", "deflate", "br", "zstd"].contains($0) }
@@ -76,8 +76,8 @@ final class ContentDecoder {
     var isComplete: Bool { !isOpen && head.isEmpty }
 
     /// Decodes the next bytes.
-    /// - Parameter body: Takes decoded bytes, and returns whether it wants more.
-    /// - Returns: The last result of body.
+    /// - Parameter body: Receives decoded bytes, and returns whether it wants more.
+    /// - Returns: The last result of `body`.
     func decode(
         _ bytes: UnsafeRawBufferPointer,
         _ body: (UnsafeRawBufferPointer) -> Bool
@@ -119,7 +119,7 @@ final class ContentDecoder {
                     let decoded = UnsafeRawBufferPointer(rebasing: output[..<count])
                     if count > 0, !body(decoded) { return .success(false) }
                 }
-                // Whatever follows the last member is padding.
+                // Bytes after the last member are padding.
                 return .success(true)
             } catch {
                 return .failure(error)
@@ -128,13 +128,13 @@ final class ContentDecoder {
         return try result.get()
     }
 
-    /// - Returns: The number of decoded bytes; `nil` when it takes more input.
+    /// - Returns: The number of decoded bytes; `nil` if more input is needed.
     private func step(
         _ rest: inout UnsafeRawBufferPointer,
         into output: UnsafeMutableRawBufferPointer
     ) throws(Failure) -> Int? {
         if !isOpen {
-            // Between the members of a gzip file (RFC 1952, 2.2).
+            // This is between the members of a gzip file (RFC 1952, 2.2).
             guard let byte = rest.first else { return nil }
             if coding == .gzip, hasMembers, byte != 0x1F {
                 hasEnded = true
@@ -144,7 +144,7 @@ final class ContentDecoder {
         }
         var (read, written) = (gsize(0), gsize(0))
         var failure: UnsafeMutablePointer<GError>?
-        // GLib wants an address even for no bytes.
+        // GLib requires an address even for no bytes.
         let start = rest.baseAddress ?? UnsafeRawPointer(output.baseAddress!)
         let result = g_converter_convert(
             converter,

@@ -1,12 +1,12 @@
 import FoundationEssentials
 import WebImageCore
 
-// How long the transfer may take, and how fast the bytes have to arrive.
+// Limits of the time that a transfer may take, and of its speed.
 extension CurlTransfer {
-    /// The bytes per second that a transfer has to receive while another host waits for room: what the slowest of
-    /// networks for mobile phones brings, divided among all transfers.
+    /// The bytes per second that a transfer must receive while another host waits for room. This is the speed of the
+    /// slowest mobile networks, divided among all transfers.
     static let minimumSpeed = 256
-    /// The time that the slowest transfer takes for a record of TLS, which has up to 16 KiB and is handed on as a whole.
+    /// The time that the slowest transfer needs for a TLS record, which has up to 16 KiB and is delivered as a whole.
     static let recordTime = Duration.seconds((16 << 10) / minimumSpeed)
 
     var connectTimeout: Duration {
@@ -14,15 +14,15 @@ extension CurlTransfer {
         return operations.first?.request.isQuickAttempt == true ? min(limit, .seconds(3)) : limit
     }
 
-    /// The end of the time limit for the whole transfer, redirects included, without the time in the queue.
+    /// The end of the time limit for the whole transfer, including redirects but not the time in the queue.
     private var totalDeadline: ContinuousClock.Instant? {
         exchange.request.totalTimeout.map { createdAt + (waitingTime ?? .zero) + $0.bounded }
     }
 
     private var idleDeadline: ContinuousClock.Instant? { exchange.idleDeadline(connectTimeout: connectTimeout) }
 
-    /// The time at which the transfer is over or has to be looked at, unless bytes arrive before. libcurl has limits, too, but not for
-    /// what it holds back until another transfer has connected to the host.
+    /// The time at which the transfer is over or must be checked, unless bytes arrive before. libcurl has time limits
+    /// as well, but none for a transfer that it holds back until another one has connected to the host.
     var deadline: ContinuousClock.Instant? {
         if case .asking(let asking) = phase { return asking.deadline }
         let separation = exchange.separation(connectTimeout: connectTimeout)
@@ -32,8 +32,8 @@ extension CurlTransfer {
 
     /// Puts a question to the app.
     /// - Parameters:
-    ///   - number: Tells the answer from that of an earlier question.
-    ///   - use: Takes the answer, on a thread of Swift's concurrency.
+    ///   - number: Distinguishes the answer from the answer to an earlier question.
+    ///   - use: Receives the answer, on a thread of Swift's concurrency.
     func ask(_ question: AppQuestion, number: UInt64, use: @escaping @Sendable (AppQuestion.Answer) -> Void) {
         let limits = [question.waitsForUser ? nil : .now + exchange.request.idleTimeout, totalDeadline]
         phase = .asking(
@@ -46,13 +46,13 @@ extension CurlTransfer {
         )
     }
 
-    /// Whether the transfer has waited for too long for the connection of another one.
+    /// Whether the transfer has waited too long for the connection of another one.
     func needsOwnConnection(now: ContinuousClock.Instant) -> Bool {
         isOver(exchange.separation(connectTimeout: connectTimeout), now: now)
     }
 
-    /// Whether the app has not answered in time, or the transfer has taken too long, or has received nothing for too long, and its
-    /// socket neither.
+    /// Whether the app has not answered in time, or the transfer has taken too long, or neither the transfer nor its
+    /// socket has received anything for too long.
     func isOverdue(_ multi: UnsafeMutableRawPointer, now: ContinuousClock.Instant) -> Bool {
         if case .asking(let asking) = phase { return isOver(asking.deadline, now: now) }
         if isOver(totalDeadline, now: now) { return true }
@@ -65,11 +65,10 @@ extension CurlTransfer {
         deadline.map { $0 <= now } ?? false
     }
 
-    /// Whether the transfer receives too little, since its first byte, for a third of the time for which it may receive
-    /// nothing, or for the time of a record of TLS. Called while another host waits for room; the first call begins to
-    /// measure.
+    /// Whether the transfer has received too little after its first byte, over a third of the idle timeout or the time
+    /// of a TLS record. It is called while another host waits for room. The first call starts the measurement.
     func isTooSlow(now: ContinuousClock.Instant) -> Bool {
-        // The idle timeout is for servers that have not answered yet.
+        // The idle timeout covers servers that have not answered yet.
         guard exchange.lastArrival != nil else {
             pace = nil
             return false
@@ -86,7 +85,7 @@ extension CurlTransfer {
         return false
     }
 
-    /// The error of a transfer that has reached one of its limits of time.
+    /// The error of a transfer that has reached one of its time limits.
     var tooSlow: ImageError {
         if case .asking(let asking) = phase { return exchange.unanswered(asking.question) }
         let limit = isOver(totalDeadline, now: .now) ? exchange.request.totalTimeout : nil

@@ -1,21 +1,21 @@
 import FoundationEssentials
 import WebImageCore
 
-// From one exchange to the next: the request modifier, credentials, and redirects.
+// The steps from one exchange to the next: the request modifier, credentials, and redirects.
 extension CurlTransfer {
-    /// How often a load asks for the credential of one server or proxy.
+    /// The maximum number of times that a load asks for a credential of one server or proxy.
     private static let maximumAttemptCount = 3
 
     /// Prepares the first exchange.
     /// - Parameters:
-    ///   - configuration: That of the downloader now.
+    ///   - configuration: The current configuration of the downloader.
     ///   - part: The body of an earlier, interrupted transfer.
     func begin(_ configuration: ImageDownloader.Configuration, resuming part: PartialBody?) -> Outcome {
         exchange.request = TransferRequest(key, configuration, resuming: part)
         return prepare(exchange.request)
     }
 
-    /// Prepares an exchange, for which the request modifier may have to be waited for.
+    /// Prepares an exchange, which may involve waiting for the request modifier.
     func prepare(_ next: TransferRequest) -> Outcome {
         var request = next
         request.message = request.plainMessage
@@ -36,10 +36,10 @@ extension CurlTransfer {
         }
     }
 
-    /// Replaces the exchange by one with what the request modifier has made of a request.
+    /// Replaces the exchange by one with the request that the request modifier has returned.
     ///
-    /// It fails with `invalidRequest` when the request modifier refuses the request, and with `invalidURL` without a host, for which
-    /// libcurl takes the first component of the path.
+    /// Fails with `invalidRequest` if the modifier refuses the request, and with `invalidURL` if the URL has no host,
+    /// because libcurl would then take the first component of the path as the host.
     private func use(_ modified: RequestModifier.Request?, for next: TransferRequest) -> Outcome {
         var (request, message) = (next, modified)
         message?.headers = modified?.headers.withUniqueNames(since: next.message.headers) ?? [:]
@@ -66,7 +66,7 @@ extension CurlTransfer {
         return .nextExchange
     }
 
-    /// Goes on with an answer of the app.
+    /// Continues with an answer of the app.
     func goOn(with answer: AppQuestion.Answer, to question: AppQuestion) -> Outcome {
         switch answer {
         case .request(let modified, let request): return use(modified, for: request)
@@ -85,7 +85,7 @@ extension CurlTransfer {
 // Requests that were refused with status 401 or 407.
 extension CurlTransfer {
     /// Asks the app for another request, or for a credential.
-    /// - Parameter error: The error that stays when it has neither.
+    /// - Parameter error: The error to report if the app provides neither.
     func recover(from error: ImageError) -> Outcome {
         exchange.challenge = Challenge(exchange)
         var request = exchange.request
@@ -98,7 +98,7 @@ extension CurlTransfer {
     }
 
     /// Asks the app for a credential, if the server or proxy demands a user name and a password.
-    /// - Parameter error: The error that stays when the app has none.
+    /// - Parameter error: The error to report if the app has no credential.
     private func askForCredential(insteadOf error: ImageError) -> Outcome {
         let request = exchange.request
         guard let ask = request.configuration.credential, let challenge = exchange.challenge,
@@ -124,7 +124,7 @@ extension CurlTransfer {
 
 // Redirects.
 extension CurlTransfer {
-    /// Follows the redirect of the exchange, to wherever the app wants.
+    /// Follows the redirect of the exchange, to the target that the app chooses.
     func followRedirect() -> Outcome {
         exchange.noteRedirect()
         let (target, configuration) = (exchange.redirectTarget, exchange.request.configuration)
@@ -159,8 +159,8 @@ extension CurlTransfer {
         return prepare(next)
     }
 
-    /// Asks the operations whether the transfer may lead to a URL, and ends those that refuse.
-    /// - Returns: The error when all of them refuse.
+    /// Asks the operations whether the transfer may load a URL, and ends those that refuse.
+    /// - Returns: The error if all of them refuse.
     private func askOperations(about target: URL) -> ImageError? {
         let target = CurlAddress.normalized(target) ?? target
         exchange.request.redirectTargets.append(target)

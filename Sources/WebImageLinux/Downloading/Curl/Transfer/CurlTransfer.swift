@@ -6,8 +6,8 @@ import WebImageCore
 /// A number that identifies a transfer across threads.
 typealias TransferNumber = UInt64
 
-/// One transfer for all operations that want it: an HTTP exchange, or several when the server redirects. It is used on
-/// the network thread.
+/// One transfer for all operations that want it: an HTTP exchange, or several if the server redirects. Only the network
+/// thread uses it.
 ///
 /// The order is ``begin(_:resuming:)``, then ``launch(on:share:idleAge:)``, ``receive(_:)`` for each chunk of the body, and
 /// ``conclude(_:)``, which may ask for the next exchange.
@@ -15,31 +15,31 @@ final class CurlTransfer {
     /// What follows an exchange.
     enum Outcome {
         case finished(Result<LoaderResult, ImageError>)
-        /// Another exchange is prepared: with the target of a redirect, with what the app has answered, or for the whole body
+        /// Another exchange is prepared: for the target of a redirect, with an answer of the app, or for the whole body
         /// after a failed resume.
         case nextExchange
-        /// The app has to answer before there is another exchange.
+        /// The app must answer before there is another exchange.
         case question(AppQuestion)
 
         static func failed(_ error: ImageError) -> Outcome { .finished(.failure(error)) }
     }
 
-    /// How far the transfer is.
+    /// The progress of the transfer.
     enum Phase {
         /// The transfer waits for a place, under a number in the queue of its host.
         case queued(number: UInt64)
         case running
-        /// The transfer waits for an answer of the app. It has no place meanwhile, so that no other one waits for the app.
+        /// The transfer waits for an answer of the app. It occupies no place, so that other transfers do not wait for the app.
         case asking(Asking)
         case ended
     }
 
-    /// A question that is put to the app.
+    /// A question that the app was asked.
     struct Asking {
         let question: AppQuestion
-        /// Tells the answer from that of an earlier question of the transfer.
+        /// Distinguishes the answer from the answer to an earlier question of the transfer.
         let number: UInt64
-        /// When the transfer waits no longer; `nil` when it waits for a user, without a time limit of the load.
+        /// When the transfer stops waiting; `nil` if it waits for a user and the load has no time limit.
         let deadline: ContinuousClock.Instant?
         /// Runs the closure of the app.
         let task: Task<Void, Never>
@@ -47,7 +47,7 @@ final class CurlTransfer {
 
     let key: TransferKey
     let number: TransferNumber
-    /// The age of the load that asked first.
+    /// The age of the load that requested the transfer first.
     let age: UInt64
     private(set) var operations: [CurlFetchOperation] = []
     var priority = ImagePriority.normal
@@ -58,13 +58,13 @@ final class CurlTransfer {
     var hasToken = false
     let createdAt = ContinuousClock.now
     private var queuedAt = ContinuousClock.now
-    /// The time in the queue so far; `nil` while the transfer waits there for the first time.
+    /// The time in the queue so far; `nil` while the transfer waits in it for the first time.
     private(set) var waitingTime: Duration?
-    /// The bytes at a time from which on the speed is measured; `nil` while no other host waits.
+    /// The start of the speed measurement and the bytes at that time; `nil` while no other host waits.
     var pace: (since: ContinuousClock.Instant, byteCount: Int64)?
-    /// The bytes of all heads and bodies so far, as they arrived.
+    /// The bytes of all heads and bodies so far, as received.
     var receivedByteCount: Int64 = 0
-    /// The exchange that is under way. It has only the URL until the first one starts.
+    /// The current exchange. It has only the URL until the first one starts.
     var exchange: Exchange
 
     init(_ key: TransferKey, number: TransferNumber, age: UInt64, configuration: ImageDownloader.Configuration) {
@@ -76,7 +76,7 @@ final class CurlTransfer {
     var url: URL { key.url }
     /// The number of the transfer in the queue of its host.
     var queueNumber: UInt64? { if case .queued(let number) = phase { number } else { nil } }
-    /// The memory for the body, that of the load which asked first.
+    /// The memory budget of the load that requested the transfer first.
     var budget: MemoryBudget? { operations.first?.request.budget }
 
     func join(_ operation: CurlFetchOperation) {
@@ -89,33 +89,33 @@ final class CurlTransfer {
         operations.removeAll { $0 === operation }
     }
 
-    /// Sends the bytes that have arrived so far to an operation that started to stream late.
+    /// Sends the bytes that have arrived so far to an operation that starts streaming late.
     func replay(to operation: CurlFetchOperation) {
         if exchange.body.count > 0, exchange.request.decryptor == nil { operation.send(.data(exchange.body.data)) }
     }
 
-    /// Takes note that the transfer waits again.
+    /// Records that the transfer waits again.
     func noteRequeued() { queuedAt = .now }
 
-    /// Takes note that the transfer waits no longer.
-    /// - Returns: Whether an exchange was prepared before it waited.
+    /// Records that the transfer no longer waits.
+    /// - Returns: Whether an exchange was already prepared.
     func noteDequeued() -> Bool {
         defer { waitingTime = (waitingTime ?? .zero) + (ContinuousClock.now - queuedAt) }
         return waitingTime != nil
     }
 
-    /// Passes the priority on to the server, where HTTP/2 is used.
+    /// Passes the priority on to the server, if HTTP/2 is used.
     func setWeight() {
         // RFC 7540, 5.3.2: weights are 1 to 256.
         exchange.handle?.set(CURLOPT_STREAM_WEIGHT, to: [4, 8, 16, 64, 256][priority.rank])
     }
 }
 
-// One exchange from its request to its end.
+// One exchange, from its request to its end.
 extension CurlTransfer {
     /// - Parameters:
-    ///   - share: The state that transfers share: HSTS hosts, and cookies for the requests that handle them.
-    ///   - idleAge: The seconds for which a connection may have been unused.
+    ///   - share: The state that transfers share: HSTS hosts, and cookies for requests that handle them.
+    ///   - idleAge: The seconds for which a reused connection may have been idle.
     func launch(on handle: CurlHandle, share: UnsafeMutableRawPointer, idleAge: Int) {
         handle.set(CURLOPT_SHARE, to: share)
         handle.set(CURLOPT_MAXAGE_CONN, to: idleAge)
@@ -125,7 +125,7 @@ extension CurlTransfer {
         handle.set(CURLOPT_WRITEDATA, to: Unmanaged.passUnretained(self).toOpaque())
         handle.setCallback(CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
             let transfer = Unmanaged<CurlTransfer>.fromOpaque(context!).takeUnretainedValue()
-            // Returning anything but the byte count aborts the transfer; for an empty chunk 0 is the count.
+            // Any other result than the byte count aborts the transfer. For an empty chunk, the count is 0.
             guard count > 0 else { return 0 }
             return transfer.receive(UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
         }
@@ -148,13 +148,13 @@ extension CurlTransfer {
         return exchange.receiveHeaderLine(line)
     }
 
-    /// Takes the next bytes of the body.
+    /// Receives the next bytes of the body.
     /// - Returns: Whether the exchange continues.
     func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
         noteArrival(bytes.count)
         receiveHead()
         return exchange.receive(bytes) { bytes in
-            // What was resumed is looked at with the first bytes of the rest.
+            // The resumed part is checked together with the first bytes of the rest.
             let known = exchange.receivedCount == 0 ? 0 : exchange.body.count
             let enough = ImageFormat.longestSniffLength
             guard exchange.keep(bytes) else { return false }
@@ -172,9 +172,9 @@ extension CurlTransfer {
         if exchange.resumedCount != nil { exchange.request.resumed?.data.withUnsafeBytes { stream($0) } }
     }
 
-    /// The error of a body that none of the loads can use, whatever follows its first bytes; it may be a stream without an end.
+    /// The error of a body that no load can use, whatever follows its first bytes. Such a body may be an endless stream.
     private var refusalOfBody: ImageError? {
-        // A status 202 says that the image comes later.
+        // Status 202 means that the image comes later.
         guard exchange.request.decryptor == nil, exchange.head?.status != 202 else { return nil }
         let head = exchange.body.data.prefix(ImageFormat.longestSniffLength)
         let refusals = operations.map { $0.request.refusal?(Data(head)) }
@@ -186,7 +186,7 @@ extension CurlTransfer {
         if code != CURLE_OK {
             exchange.receiveRefusalOfProxy()
         } else if exchange.hasWholeHead {
-            // A successful response without a body has not been looked at yet.
+            // A successful response without a body has not been handled yet.
             receiveHead()
         }
         switch exchange.verdict(after: code, tooSlow: tooSlow) {

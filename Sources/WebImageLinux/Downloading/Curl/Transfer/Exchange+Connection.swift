@@ -3,9 +3,9 @@ internal import CWebImageShims
 import Glibc
 import WebImageCore
 
-// The connection of an exchange, as far as libcurl tells of it.
+// The connection of an exchange, as far as libcurl reports it.
 extension Exchange {
-    /// The time at which libcurl handed bytes on last, or else at which the request was sent; `nil` before that.
+    /// The time at which libcurl last delivered bytes, or else at which the request was sent; `nil` before that.
     var arrival: ContinuousClock.Instant? {
         guard let handle else { return nil }
         if let lastArrival { return lastArrival }
@@ -13,7 +13,7 @@ extension Exchange {
         return launchedAt + .microseconds(max(0, handle.offset(CURLINFO_PRETRANSFER_TIME_T)))
     }
 
-    /// The time at which the exchange has received nothing for too long, or has been without a connection for too long.
+    /// The time at which the exchange has received nothing, or been without a connection, for too long.
     func idleDeadline(connectTimeout: Duration) -> ContinuousClock.Instant? {
         guard handle != nil else { return nil }
         guard let arrival else {
@@ -24,18 +24,18 @@ extension Exchange {
         return max(arrival, time) + request.idleTimeout
     }
 
-    /// The time from which on the exchange no longer waits to share the connection that another one begins to open. libcurl does not
-    /// tell whether it has begun to connect; it has not when it has not looked up the host either.
+    /// The time at which the exchange stops waiting for the connection that another one is opening. libcurl does not
+    /// report whether it has begun to connect; if it has not looked up the host, it has not.
     func separation(connectTimeout: Duration) -> ContinuousClock.Instant? {
         guard case .any = connection, request.isSecure, arrival == nil, handle?.hasAddress == false else { return nil }
         return launchedAt + min(connectTimeout / 4, .seconds(1))
     }
 
-    /// Asks the socket of an exchange that has received nothing for too long. A socket that is silent is shut down: it may belong to a
-    /// network that is gone, and other transfers would wait for it one after the other.
+    /// Checks the socket of an exchange that has received nothing for too long. A silent socket is shut down: it may
+    /// belong to a network that is gone, and other transfers would wait for it one after another.
     ///
-    /// The socket is asked only now, since most transfers never get here. It may receive bytes for other transfers, so its
-    /// word counts no longer than a record takes, but while a body is sent.
+    /// The socket is checked only now, because most transfers never get here. It may be shared (HTTP/2), so its
+    /// activity counts for at most the time of one TLS record, except while a body is being sent.
     func askSocket(_ multi: UnsafeMutableRawPointer, now: ContinuousClock.Instant) {
         guard let handle, let arrival else { return }
         let sentBody = head == nil ? request.message.body : nil
@@ -53,7 +53,7 @@ extension Exchange {
         }
     }
 
-    /// Whether libcurl has found that an exchange which requires TLS would go without it, before it connected.
+    /// Whether libcurl has refused, before connecting, an exchange that requires TLS but would not use it.
     func wasRefusedWithoutTLS(_ code: CURLcode) -> Bool {
         code == CURLE_UNSUPPORTED_PROTOCOL && request.requiresTLS && handle?.isConnected == false
     }
@@ -63,7 +63,7 @@ extension Exchange {
         return request.message.method == "GET" && request.message.body == nil
     }
 
-    /// Whether the exchange waits for a connection that is shut down.
+    /// Whether the exchange waits for a connection that was shut down.
     func waits(forPort port: Int) -> Bool {
         guard let handle, canBeRepeated, head == nil else { return false }
         if case .shutDown = socketState { return false }

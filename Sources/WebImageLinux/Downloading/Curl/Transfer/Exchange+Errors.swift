@@ -41,7 +41,7 @@ extension Exchange {
             return pinsUnmatched(cause)
         case CURLE_PARTIAL_FILE, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_HTTP2_STREAM, CURLE_HTTP2:
             return error(.transferIncomplete, "The connection was closed before the end of the body (\(cause))")
-        // libcurl has no memory for a header line of more than 100 KB, and says CURLE_TOO_LARGE from version 8.6 on.
+        // libcurl allocates no memory for a header line above 100 KB, and reports CURLE_TOO_LARGE from version 8.6 on.
         case CURLE_OUT_OF_MEMORY where head == nil, CURLcode(rawValue: 100) where head == nil:
             return headTooLarge
         // libcurl reports a reply that is not HTTP as an unsupported protocol, and a head that begins with a folded line as a bad
@@ -103,16 +103,16 @@ extension Exchange {
         return error(.invalidRequest, "The request modifier refused the request", remedy: remedy)
     }
 
-    /// Makes the error for one that a closure of the app has thrown.
+    /// Wraps an error that a closure of the app has thrown.
     func error(_ failure: any Error, of question: AppQuestion) -> ImageError {
         if let failure = failure as? ImageError { return failure }
         let remedy = "Remove the cause. An ImageError with the code connectionFailed, thrown instead, is retried."
         return error(.invalidRequest, "\(question.subject) failed (\(failure))", remedy: remedy)
     }
 
-    /// Makes the error when the app does not answer.
+    /// The error if the app does not answer.
     func unanswered(_ question: AppQuestion) -> ImageError {
-        // After a time-out the load would be retried, and the user asked again.
+        // A timeout would be retried, and the user asked again.
         if question.waitsForUser { return question.refusal }
         let remedy = "Let it answer sooner, or raise idleTimeout or totalTimeout of the request or the downloader."
         return error(.timedOut, "\(question.subject) has not answered in time", remedy: remedy)
@@ -136,7 +136,7 @@ extension Exchange {
             switch (head.status, request.redirectCount) {
             case (407, _): "The proxy"
             case (_, 0): "The server"
-            // It may be another host than that of the URL.
+            // The last request may have gone to another host than the URL names.
             default: "The target of a redirect, \(request.message.url.textForMessages),"
             }
         let reason = "\(origin) answered with status \(head.status)"

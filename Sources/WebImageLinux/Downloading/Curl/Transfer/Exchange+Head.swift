@@ -18,7 +18,7 @@ extension Exchange {
             return
         }
         firstByteAt = .now
-        // A 304 may name the coding of the body that it does not have (RFC 9110, section 15.4.5).
+        // A 304 may name the coding of the body that it omits (RFC 9110, section 15.4.5).
         let field = request.isDecodedByCurl || head.status == 304 ? nil : head.headers["content-encoding"]
         let coding = field.flatMap { ContentDecoder.isCoded($0) ? $0 : nil }
         if let modifier = request.key.options.responseModifier ?? request.configuration.responseModifier {
@@ -33,7 +33,7 @@ extension Exchange {
         switch (head.status, request.part) {
         case (416, .some): verdict = .resumeRefused
         case (206, let part?):
-            // The part that is there is not encoded.
+            // The existing part is not encoded.
             guard coding == nil, let rest = part.body.rest(in: head) else {
                 verdict = .resumeRefused
                 return
@@ -42,7 +42,7 @@ extension Exchange {
             part.body.data.withUnsafeBytes { body.append($0) }
         default:
             expectedCount = head.bodyLength
-            // The server has sent another version, or knows no ranges.
+            // The server has sent another version, or does not support ranges.
             if head.status == 200 { request.resumed = nil }
             if let error = refusal(of: head) {
                 let isRefused = [401, 407].contains(head.status) && handle?.status == head.status
@@ -59,7 +59,7 @@ extension Exchange {
         if expectedCount > Int64(limit) { verdict = .failed(bodyTooLarge) } else { body.reserve(expectedCount) }
     }
 
-    /// Takes note of a proxy that demands a credential before it connects to the server, which has not answered then.
+    /// Records that a proxy demands a credential before it connects to the server. The server has not answered then.
     func receiveRefusalOfProxy() {
         guard head == nil, let handle, handle.proxyStatus == 407 else { return }
         let head = ResponseHead(url: request.message.url, status: 407, headers: handle.proxyHeaders)
@@ -67,7 +67,7 @@ extension Exchange {
         verdict = .refused(badStatus(head))
     }
 
-    /// The metadata of a response, with what the redirects have said that have led to it.
+    /// The metadata of a response, including those of the redirects that led to it.
     func metadata(of head: ResponseHead) -> ResponseMetadata {
         let now = Date()
         var metadata = ownMetadata(of: head, at: now)
@@ -78,20 +78,20 @@ extension Exchange {
         return metadata
     }
 
-    /// Takes note of what a redirect says.
+    /// Records the metadata of a redirect.
     func noteRedirect() {
         guard let head else { return }
         let responses = (request.redirects?.responses ?? []) + [(head.status, ownMetadata(of: head, at: Date()))]
         request.redirects = (comparedMessage, responses)
     }
 
-    /// Where a redirect leads.
+    /// The target of a redirect.
     var redirectTarget: URL? {
         let location = head?.headers["location"] ?? ""
-        // The same resource (RFC 3986, section 4.4), for which libcurl takes its folder.
+        // An empty reference means the same resource (RFC 3986, section 4.4), but libcurl resolves it to the folder.
         if location.isEmpty || location.hasPrefix("#") { return request.message.url }
         if let text = handle?.redirectURL { return URL(string: text) }
-        // libcurl knows no target when the exchange was stopped before its end.
+        // libcurl knows no target if the exchange was stopped before its end.
         return URL(string: location, relativeTo: request.message.url)?.absoluteURL
     }
 
@@ -99,7 +99,7 @@ extension Exchange {
         head.metadata(comparedMessage, requestTime: requestTime, responseTime: time)
     }
 
-    /// The request with which the next one is compared: the one before the first redirect.
+    /// The request that later requests are compared with: the one before the first redirect.
     private var comparedMessage: RequestModifier.Request { request.redirects?.request ?? request.wholeMessage }
 
     private func refusal(of head: ResponseHead) -> ImageError? {

@@ -3,11 +3,11 @@ internal import CWebImageShims
 import FoundationEssentials
 import WebImageCore
 
-/// One HTTP exchange: a request and its response. The next one, such as that with the target of a redirect, replaces it.
+/// One HTTP exchange: a request and its response. The next exchange, such as that for the target of a redirect, replaces it.
 final class Exchange {
-    /// What happens to the body of the response.
+    /// How the response is handled.
     enum Verdict {
-        /// The body is the image. This holds until the head says otherwise.
+        /// The body is the image. This is the default until the head says otherwise.
         case accepted
         /// The response is a redirect; its body is discarded.
         case redirected
@@ -15,7 +15,7 @@ final class Exchange {
         case refused(ImageError)
         /// The response cannot be used; its body is discarded.
         case failed(ImageError)
-        /// The server did not continue the resumed body, so the whole body has to be requested.
+        /// The server did not continue the resumed body, so the whole body must be requested.
         case resumeRefused
     }
 
@@ -26,26 +26,26 @@ final class Exchange {
         case fresh(since: ContinuousClock.Instant?)
     }
 
-    /// What the socket says while libcurl hands nothing on.
+    /// The state of the socket while libcurl delivers nothing.
     enum SocketState {
         case unknown
-        /// The socket was active at a later time than that of the last arrival.
+        /// The socket was active after the last bytes arrived.
         case active(ContinuousClock.Instant)
-        /// The socket is shut down because nothing has arrived on it.
+        /// The socket was shut down because nothing arrived on it.
         case shutDown(port: Int)
     }
 
     var request: TransferRequest
-    /// The handle that performs the exchange; `nil` before it is launched and after it has ended.
+    /// The handle that performs the exchange; `nil` before the launch and after the end.
     var handle: CurlHandle?
     let connection: Connection
-    /// Whether the name server has answered, also that there is no such host.
+    /// Whether the name server has answered, even if it answered that the host does not exist.
     var hasEndedLookup = false
     let requestTime = Date()
     private let startedAt = ContinuousClock.now
-    /// The time at which libcurl was given the request.
+    /// The time at which libcurl received the request.
     private(set) var launchedAt = ContinuousClock.now
-    /// The time at which bytes arrived last; `nil` before the first.
+    /// The time at which bytes last arrived; `nil` before the first bytes.
     var lastArrival: ContinuousClock.Instant?
     var socketState = SocketState.unknown
     var firstByteAt = ContinuousClock.now
@@ -53,32 +53,32 @@ final class Exchange {
     /// The head of the response, after the response modifier; `nil` before it is complete.
     var head: ResponseHead?
     var verdict = Verdict.accepted
-    /// The demand for a credential with which the request was refused.
+    /// The challenge with which the request was refused.
     var challenge: Challenge?
-    /// Whether the empty line after the head has arrived. libcurl does not look for it when the connection is closed.
+    /// Whether the empty line after the head has arrived. libcurl does not check it when the connection is closed.
     private(set) var hasWholeHead = false
     private var headByteCount = 0
     private var headLineCount = 0
 
     var body: TransferBody
-    /// Removes the codings of the body; `nil` when there are none.
+    /// Removes the coding of the body; `nil` if there is none.
     var decoder: ContentDecoder?
-    /// The bytes of the body that this exchange brought, without those that were resumed.
+    /// The bytes of the body that this exchange has received, without the resumed part.
     private(set) var receivedCount: Int64 = 0
-    /// The bytes of the whole body, where the server states it.
+    /// The length of the whole body, if the server states it.
     var expectedCount: Int64?
-    /// The bytes that were kept from an interrupted transfer; `nil` when the body was not resumed.
+    /// The length of the part that was kept from an interrupted transfer; `nil` if the body was not resumed.
     var resumedCount: Int64?
-    /// The bytes of the body at the last progress report.
+    /// The length of the body at the last progress report.
     var reportedCount: Int64 = 0
-    /// Whether the rest was last expected to arrive sooner than a new request would bring its first byte.
+    /// Whether the rest was last expected to arrive sooner than a new request would get its first byte.
     var isNearlyComplete = false
     private var discardedCount = 0
 
-    /// The largest size of the head of a response, which is what browsers take.
+    /// The largest head of a response, which is the limit of browsers.
     private static let headLimit = 256 << 10
-    /// The largest number of header lines. libcurl goes through all of them to find the next one, so that their cost grows
-    /// with the square of their number.
+    /// The largest number of header lines. libcurl searches all of them for the next one, so the cost grows with the
+    /// square of their number.
     private static let headLineLimit = 500
     private static let discardLimit = 64 << 10
 
@@ -94,16 +94,16 @@ final class Exchange {
     }
 
     /// Ends the exchange with an error.
-    /// - Returns: false, for the callbacks of libcurl.
+    /// - Returns: `false`, for the callbacks of libcurl.
     func fail(_ error: ImageError) -> Bool {
         verdict = .failed(error)
         return false
     }
 
-    /// Takes a line of a head or of the trailers.
+    /// Receives a line of a head or of the trailers.
     /// - Returns: Whether the exchange continues.
     func receiveHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
-        // Each interim response has a head, too; trailers, which come after the body, have no status line.
+        // An interim response also has a head. Trailers, which follow the body, have no status line.
         if line.starts(with: "HTTP/".utf8) { hasWholeHead = false }
         if line.elementsEqual("\r\n".utf8) || line.elementsEqual("\n".utf8) { hasWholeHead = true }
         headByteCount += line.count
@@ -111,8 +111,8 @@ final class Exchange {
         return headByteCount <= Self.headLimit && headLineCount <= Self.headLineLimit || fail(headTooLarge)
     }
 
-    /// Takes the next bytes of the body, and decodes those of an image.
-    /// - Parameter keep: Takes the bytes of the image, and returns whether it wants more.
+    /// Receives the next bytes of the body, and decodes those of an image.
+    /// - Parameter keep: Receives the bytes of the image, and returns whether it wants more.
     /// - Returns: Whether the exchange continues.
     func receive(_ bytes: UnsafeRawBufferPointer, _ keep: (UnsafeRawBufferPointer) -> Bool) -> Bool {
         switch verdict {
@@ -133,11 +133,11 @@ final class Exchange {
     }
 
     /// Keeps bytes of the image.
-    /// - Returns: Whether there was room for them.
+    /// - Returns: Whether the bytes fit into the limits.
     func keep(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let count = body.count + bytes.count
         guard count <= request.configuration.maximumByteCount else { return fail(bodyTooLarge) }
-        // libcurl does not look at the range of a resumed body.
+        // libcurl does not check the range of a resumed body.
         if resumedCount != nil, let expectedCount, count > expectedCount {
             return fail(
                 error(.transferIncomplete, "The server sent more of the body than the range that it stated")
@@ -149,21 +149,21 @@ final class Exchange {
     }
 
     /// The verdict at the end of the exchange.
-    /// - Parameter tooSlow: The error after a time limit of libcurl, which may still have the text of an earlier failure, such as of
-    ///   another address.
+    /// - Parameter tooSlow: The error for a time limit of libcurl. libcurl's text may still describe an earlier
+    ///   failure, such as that of another address.
     func verdict(after code: CURLcode, tooSlow: @autoclosure () -> ImageError) -> Verdict {
-        // A server that went away in the middle of the head has said nothing yet. libcurl takes it for a response without a body.
+        // libcurl reports a connection that was closed within the head as a response without a body.
         if code == CURLE_OK, !hasWholeHead {
             return .failed(error(.transferIncomplete, "The connection was closed before the end of the head"))
         }
         switch verdict {
         case .redirected where code == CURLE_OK || hasDiscardedTooMuch:
             return .redirected
-        // A server cuts off a body without a sign in HTTP.
+        // HTTP does not show that a server has truncated a body.
         case .accepted where code == CURLE_OK && decoder?.isComplete == false:
             return .failed(error(.transferIncomplete, "The compressed body ends too early: it is truncated"))
         case .accepted where code == CURLE_OK:
-            // Less of a resumed body may have arrived than Content-Range says, which libcurl does not look at.
+            // A resumed body may be shorter than Content-Range says, which libcurl does not check.
             let isShort = resumedCount != nil && expectedCount.map { body.count < $0 } ?? false
             return isShort ? .failed(error(CURLE_PARTIAL_FILE, message: "")) : .accepted
         case .redirected, .accepted:
@@ -177,10 +177,10 @@ final class Exchange {
         }
     }
 
-    /// Whether more of an unused body was read than keeping the connection is worth.
+    /// Whether more bytes of an unused body were read than keeping the connection is worth.
     private var hasDiscardedTooMuch: Bool { discardedCount > Self.discardLimit }
 
-    /// Whether the rest will arrive sooner than a new request would bring its first byte; `nil` when that is not known.
+    /// Whether the rest will arrive sooner than a new request would get its first byte; `nil` if that is not known.
     var nearsCompletion: Bool? {
         guard let expectedCount, receivedCount > 0 else { return nil }
         let seconds = (ContinuousClock.now - firstByteAt) / .seconds(1)
@@ -204,7 +204,7 @@ final class Exchange {
             metrics.cacheDecision = .replaced
         } else if let resumedCount {
             metrics.cacheDecision = .resumed(resumedCount)
-            // A response to If-Range leaves out what the one before has said (RFC 9110, 15.3.7).
+            // A response to If-Range omits fields of the earlier response (RFC 9110, 15.3.7).
             if let known = request.resumed?.version.metadata { metadata = known.renewed(by: metadata) }
         }
         var result = LoaderResult(data: body.data, metadata: metadata, head: head, metrics: metrics)
@@ -214,7 +214,7 @@ final class Exchange {
         return result
     }
 
-    /// Whether only the end of the connection, which may have been broken, ends the body (HTTP/1; RFC 9112, section 6.3).
+    /// Whether only the end of the connection ends the body, so that it may be truncated (HTTP/1; RFC 9112, section 6.3).
     private func endsWithConnection(_ head: ResponseHead) -> Bool {
         let version = handle?.long(CURLINFO_HTTP_VERSION) ?? 0
         return version <= Int(CURL_HTTP_VERSION_1_1) && decoder == nil

@@ -7,15 +7,15 @@ struct PartialBody {
     struct Version {
         /// The URL that sent it, after redirects and the request modifier. Another URL may use the same entity tag.
         var url: URL
-        /// What the server has said about it.
+        /// The metadata of the response.
         var metadata: ResponseMetadata
-        /// Whether its date was a minute old, so that no other version of the same second can exist.
+        /// Whether its date was at least a minute old, so that no other version of the same second can exist.
         var hasStrongDate: Bool
-        /// The bytes of the whole body; `nil` when the server did not say.
+        /// The length of the whole body; `nil` if the server did not state it.
         var totalCount: Int64?
 
-        /// The value of If-Range: a strong entity tag, else a strong date (RFC 9110, 13.1.5 and 8.8.2.2); `nil` when there
-        /// is neither.
+        /// The value of If-Range: a strong entity tag, else a strong date (RFC 9110, 13.1.5 and 8.8.2.2); `nil` if
+        /// there is neither.
         var condition: String? {
             if let etag = metadata.etag { return etag.hasPrefix("W/") ? nil : etag }
             return hasStrongDate ? metadata.lastModified : nil
@@ -25,10 +25,10 @@ struct PartialBody {
     let data: Data
     let version: Version
 
-    /// The first byte and the total length of a response that continues this part (RFC 9110, 15.3.7); `nil` for another one.
+    /// The first byte and the total length of a response that continues this part (RFC 9110, 15.3.7); `nil` for any other response.
     func rest(in head: ResponseHead) -> (start: Int64, total: Int64)? {
-        // A server that ignores If-Range may send the rest of another version. It has to repeat the entity tag, and need not
-        // repeat the date (RFC 9110, 15.3.7).
+        // A server that ignores If-Range may send the rest of another version. It must repeat the entity tag, but need
+        // not repeat the date (RFC 9110, 15.3.7).
         let (etag, date) = (head.headers["etag"], head.headers["last-modified"])
         let known = version.metadata
         let hasSameTag = etag != nil && etag == known.etag
@@ -41,11 +41,11 @@ struct PartialBody {
 }
 
 extension Exchange {
-    /// The part of the body that a later transfer may resume: what has arrived, or what this one was about to resume when
-    /// nothing of the body has arrived.
+    /// The part of the body that a later transfer may resume: the bytes that have arrived, or the part that this
+    /// transfer was about to resume if none have.
     var partialBody: PartialBody? {
         guard head != nil, case .accepted = verdict else {
-            // What follows the part was of no use.
+            // The bytes after the part were unusable.
             return resumedCount == nil ? request.resumed : nil
         }
         guard body.count > 0, expectedCount.map({ body.count <= $0 }) ?? true, let version = resumableVersion else {
@@ -54,11 +54,11 @@ extension Exchange {
         return PartialBody(data: body.compactData(expected: expectedCount), version: version)
     }
 
-    /// The version that arrives, if the server may continue a part of it.
+    /// The version that is arriving, if the server can continue a part of it.
     private var resumableVersion: PartialBody.Version? {
         guard let head, request.key.validators == nil, request.message.method == "GET", decoder == nil,
             head.headers["content-encoding"] == nil, head.headers["accept-ranges"]?.lowercased() != "none",
-            // A part of a range that the app has asked for has another place in the whole.
+            // A part of a range that the app has requested has another offset in the whole body.
             request.message.headers.field("range") == nil, resumedCount != nil || head.status == 200
         else { return nil }
         if resumedCount != nil { return request.resumed?.version }

@@ -9,7 +9,7 @@ extension ResponseHead {
         var metadata = ResponseMetadata(contentType: headers["content-type"])
         metadata.etag = headers["etag"]
         metadata.lastModifiedDate = headers["last-modified"].flatMap(Self.date)
-        // Systems that give all files the time 0 or 1, such as NixOS and ostree, send that date with another image as well.
+        // Systems that give all files the time 0 or 1, such as NixOS and ostree, send that date for every version of an image.
         let isDate = metadata.lastModifiedDate.map { $0.timeIntervalSince1970 > 86_400 } ?? true
         metadata.lastModified = isDate ? headers["last-modified"] : nil
         metadata.cacheControl = headers["cache-control"]
@@ -22,20 +22,20 @@ extension ResponseHead {
         return metadata
     }
 
-    /// The length of the body in bytes; `nil` when the server does not state it or encodes the body.
+    /// The length of the body in bytes; `nil` if the server does not state it or encodes the body.
     var bodyLength: Int64? {
         guard headers["content-encoding"].map(ContentDecoder.isCoded) != true else { return nil }
         return headers["content-length"].flatMap { Int64(digits: $0) }
     }
 
-    /// The delay before the next request that Retry-After demands, in seconds or by date (RFC 9110, 10.2.3).
+    /// The delay that Retry-After demands before the next request, given in seconds or as a date (RFC 9110, 10.2.3).
     var retryAfter: Duration? {
         guard let text = headers["retry-after"] else { return nil }
         if let seconds = Int64(digits: text) { return Duration.seconds(seconds).bounded }
         return Self.date(text).map { Duration.bounded(seconds: $0.timeIntervalSinceNow).bounded }
     }
 
-    /// The first byte and the total length in Content-Range (RFC 9110, 14.4), when the part reaches to the end.
+    /// The first byte and the total length in Content-Range (RFC 9110, 14.4), if the range reaches to the end.
     var restOfBody: (start: Int64, total: Int64)? {
         guard let text = headers["content-range"], text.lowercased().hasPrefix("bytes ") else { return nil }
         let numbers = text.dropFirst(6).split(omittingEmptySubsequences: false) { $0 == "-" || $0 == "/" }
@@ -52,8 +52,8 @@ extension ResponseHead {
         return seconds < 0 ? nil : Date(timeIntervalSince1970: Double(seconds))
     }
 
-    /// A response that varies by more fields than any request has is not reused for another one, like one that varies by "*":
-    /// each field takes a hash on the network thread, and a place in the cache.
+    /// The largest number of varying fields. A response that varies by more is treated like one that varies by "*" and
+    /// not reused, because each field costs a hash on the network thread, and space in the cache.
     private static let maximumVaryingCount = 32
 
     private static func varying(_ names: String, _ headers: [String: String]) -> [String: String] {

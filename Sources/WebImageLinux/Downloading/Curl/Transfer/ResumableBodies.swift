@@ -1,18 +1,18 @@
 import WebImageCore
 
-/// The bodies in memory that later transfers can resume. The oldest are dropped when they exceed a number of bytes.
+/// The bodies in memory that later transfers can resume. The oldest are dropped if all of them exceed a number of bytes.
 struct ResumableBodies {
     private var bodies: [TransferKey: (body: PartialBody, number: UInt64)] = [:]
-    /// The keys, oldest first. Those whose number is not that of a body any more are skipped.
+    /// The keys, oldest first. Keys whose number has changed are skipped.
     private var order: ArraySlice<(key: TransferKey, number: UInt64)> = []
     private var lastNumber: UInt64 = 0
     private var byteCount = 0
 
-    /// What a body takes beside its bytes. A server that breaks off early must not fill the memory with the heads of responses.
+    /// The memory of a body besides its bytes. Servers that break off early must not fill the memory with response heads.
     private static let overhead = 4096
 
-    /// Adds a body, unless it has no validator or exceeds the limit alone.
-    /// - Parameter limit: The bytes that all bodies may have.
+    /// Adds a body, unless it has no validator or alone exceeds the limit.
+    /// - Parameter limit: The largest number of bytes of all bodies.
     mutating func put(_ body: PartialBody, for key: TransferKey, limit: Int) {
         _ = take(key)
         guard body.version.condition != nil, body.data.count <= limit else { return }

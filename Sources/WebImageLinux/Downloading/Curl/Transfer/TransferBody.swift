@@ -4,11 +4,11 @@ import Glibc
 import WebImageCore
 import WebImageSandbox
 
-/// The bytes of a body that have arrived: in memory, or beyond a limit in a temporary file without a name. The limit is lower
-/// while the bodies of all loads have no room.
+/// The bytes of a body that have arrived: in memory, or above a limit in a temporary file without a name. The limit is
+/// lower while the memory budget has no room for bodies.
 struct TransferBody {
     private static let reserveLimit = 8 << 20
-    /// What a body may take while there is no room. Below it a file is not worth its system calls.
+    /// The limit while there is no room. A file is not worth its system calls for a smaller body.
     private static let smallBodyLimit = 1 << 20
 
     private let inMemoryBodyLimit: Int
@@ -61,8 +61,8 @@ struct TransferBody {
     /// The whole body. A file is mapped into memory rather than read.
     var data: Data { file?.data ?? memory }
 
-    /// The whole body in memory of about its own size, although there is room for more.
-    /// - Parameter expected: The bytes that there was room for; `nil` when that was not known.
+    /// The whole body in memory without spare capacity.
+    /// - Parameter expected: The expected length, for which memory was reserved; `nil` if it was not known.
     func compactData(expected: Int64?) -> Data {
         guard file == nil, let expected, min(expected, Int64(Self.reserveLimit)) > memory.count + memory.count / 4
         else {
@@ -81,9 +81,9 @@ struct TransferBody {
     }
 }
 
-/// A temporary file without a name. The kernel deletes it once the descriptor and all mappings of it are closed.
+/// A temporary file without a name. The kernel deletes it once its descriptor and all mappings are closed.
 private final class SpillFile {
-    /// A directory on disk; /tmp may be in memory (file-hierarchy(7)).
+    /// A directory on disk. /tmp may be in memory (file-hierarchy(7)).
     static let directory = "/var/tmp"
 
     private let descriptor: Int32

@@ -8,12 +8,12 @@ extension TransferRequest {
     func configure(_ handle: CurlHandle) {
         handle.set(CURLOPT_URL, to: message.url.absoluteString)
         handle.set(CURLOPT_NOSIGNAL, to: 1)
-        // libcurl would otherwise wait for getaddrinfo(3) when it ends a transfer, and all others with it.
+        // Otherwise libcurl would wait for getaddrinfo(3) when it ends a transfer, and so would all other transfers.
         handle.set(CURLOPT_QUICK_EXIT, to: 1)
-        // Eight times the default means fewer system calls and fewer callbacks.
+        // Eight times the default size means fewer system calls and callbacks.
         handle.set(CURLOPT_BUFFERSIZE, to: 128 << 10)
         handle.setOffset(CURLOPT_MAXFILESIZE_LARGE, to: configuration.maximumByteCount)
-        // Routers forget a connection that is silent for some minutes.
+        // Routers drop a connection that is silent for some minutes.
         handle.set(CURLOPT_TCP_KEEPALIVE, to: 1)
         setProtocol(handle)
         setSecurity(handle)
@@ -23,9 +23,9 @@ extension TransferRequest {
     }
 
     private func setProtocol(_ handle: CurlHandle) {
-        // libcurl looks at this after it has made https of the http URL of a host that requires TLS.
+        // libcurl checks this after it has turned the http URL of an HSTS host into https.
         handle.set(CURLOPT_PROTOCOLS_STR, to: requiresTLS ? "https" : "http,https")
-        // The library follows redirects itself: libcurl would send the headers meant for one host to another.
+        // The library follows redirects itself, because libcurl would send the headers for one host to another.
         handle.set(CURLOPT_FOLLOWLOCATION, to: 0)
         // With HTTP/3, libcurl starts QUIC and soon after TCP for a new connection, and keeps the one that is established first.
         // A host whose keys are pinned is asked over TCP, for which all versions of libcurl compare keys.
@@ -33,8 +33,8 @@ extension TransferRequest {
             configuration.usesHTTP3 && ImageDownloader.supportsHTTP3
             && configuration.pinnedPublicKeys(for: message.url) == nil
         handle.set(CURLOPT_HTTP_VERSION, to: Int(usesHTTP3 ? CURL_HTTP_VERSION_3 : CURL_HTTP_VERSION_2TLS))
-        // A second request to a host waits until it is known whether it can share the first connection. Over TLS the
-        // handshake tells; over cleartext only the first response would, and HTTP/2 is not used there anyway.
+        // A second request to a host waits until it is known whether it can share the first connection. The handshake of TLS
+        // tells. Without TLS only the first response would, and HTTP/2 is not used there anyway.
         handle.set(CURLOPT_PIPEWAIT, to: isHTTPS ? 1 : 0)
         // CURLHSTS_ENABLE, a macro that Swift does not import.
         handle.set(CURLOPT_HSTS_CTRL, to: 1)
@@ -61,11 +61,11 @@ extension TransferRequest {
         switch proxy {
         case .environment: break
         case .direct: return handle.set(CURLOPT_PROXY, to: "")
-        // A user in the address would go before the answer of the app.
+        // A user in the address would take precedence over the answer of the app.
         case .proxy(let address), .fixed(let address):
             handle.set(CURLOPT_PROXY, to: answer == nil ? address : CurlAddress.withoutUser(address))
         }
-        // libcurl would look at no_proxy otherwise.
+        // Otherwise libcurl would apply no_proxy.
         if case .fixed = proxy { handle.set(CURLOPT_NOPROXY, to: "") }
         guard let answer else { return }
         handle.set(CURLOPT_PROXYAUTH, to: answer.scheme.rawValue)
@@ -81,7 +81,7 @@ extension TransferRequest {
             fields = fields.replacingFields(with: ["Range": "bytes=\(body.data.count)-", "If-Range": condition])
             for name in fields.keys where name.lowercased() == "accept-encoding" { fields[name] = nil }
         } else if isDecodedByCurl {
-            // The field of the app replaces that of libcurl, which decodes whatever it knows.
+            // The app's field replaces libcurl's, and libcurl decodes the codings that it knows.
             handle.set(CURLOPT_ACCEPT_ENCODING, to: "")
         } else {
             fields["Accept-Encoding"] = ContentDecoder.accepted

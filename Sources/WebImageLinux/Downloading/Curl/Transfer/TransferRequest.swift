@@ -1,7 +1,7 @@
 import FoundationEssentials
 import WebImageCore
 
-/// The key of a transfer. Requests with equal keys share one.
+/// The key of a transfer. Requests with equal keys share a transfer.
 struct TransferKey: Hashable {
     let url: URL
     let options: NetworkOptions
@@ -14,37 +14,37 @@ struct TransferKey: Hashable {
     }
 }
 
-/// What an exchange asks for. The next exchange of the transfer gets a copy, with what this one has brought about.
+/// The request of an exchange. The next exchange of the transfer gets a copy with the consequences of this one.
 struct TransferRequest {
-    /// The second request after a status 401, for which the modifier is asked once.
+    /// The second request after status 401, for which the modifier is asked once.
     enum SecondRequest {
         case notAsked
-        /// The modifier is asked. The error stays when it knows no other request than the one that was refused.
+        /// The modifier is asked. The error is reported if it returns the refused request again.
         case asking(insteadOf: RequestModifier.Request, ImageError)
         case asked
     }
 
     let key: TransferKey
-    /// That of the downloader when the transfer left the queue.
+    /// The configuration of the downloader when the transfer left the queue.
     let configuration: ImageDownloader.Configuration
     /// The body of an earlier, interrupted transfer, which this one resumes.
     var resumed: PartialBody?
     /// The URL before the request modifier.
     var target: URL
-    /// The request as it is sent; while the request modifier is asked, the one before it.
+    /// The request as it is sent. While the request modifier is asked, the request before the modifier.
     var message: RequestModifier.Request
-    /// Whether a redirect from https led here, so that http will do only if libcurl knows that the host requires TLS
-    /// (HSTS), which makes it https.
+    /// Whether a redirect from https led here. An http URL is then allowed only if libcurl knows that the host requires
+    /// TLS (HSTS) and turns it into https.
     var requiresTLS = false
     var proxy = ProxyChoice.environment
-    /// Where redirects have led so far.
+    /// The targets of the redirects so far.
     var redirectTargets: [URL] = []
-    /// What they have said about caching, and the request that the first of them has answered.
+    /// The metadata of the redirects, and the request that the first of them answered.
     var redirects: (request: RequestModifier.Request, responses: [(status: Int, metadata: ResponseMetadata)])?
     var secondRequest = SecondRequest.notAsked
-    /// The last credentials of the app for the servers and proxies that have demanded one.
+    /// The latest credentials from the app for servers and proxies that have demanded one.
     var answers: [Challenge.Party: (credential: NetworkOptions.Credential, scheme: Challenge.Scheme)] = [:]
-    /// How often the app was asked for them.
+    /// How often the app was asked for a credential.
     var attemptCounts: [Challenge.Party: Int] = [:]
 
     init(_ key: TransferKey, _ configuration: ImageDownloader.Configuration, resuming part: PartialBody? = nil) {
@@ -53,7 +53,7 @@ struct TransferRequest {
         message = RequestModifier.Request(url: key.url)
     }
 
-    /// The request without what the request modifier makes of it.
+    /// The request before the request modifier.
     var plainMessage: RequestModifier.Request {
         configuration.request(target, options: key.options, isSameOrigin: target.isSameOrigin(as: key.url))
     }
@@ -69,12 +69,12 @@ struct TransferRequest {
     }
 
     var isHTTPS: Bool { message.url.scheme?.lowercased() == "https" }
-    /// Whether the exchange goes over TLS or not at all.
+    /// Whether the exchange must use TLS.
     var isSecure: Bool { requiresTLS || isHTTPS }
-    /// The host that is asked, in lower case.
+    /// The host of the request, in lower case.
     var host: String { message.url.host()?.lowercased() ?? "" }
 
-    /// The part of the body whose rest is requested, and the version that it has to belong to.
+    /// The part of the body whose rest is requested, and the If-Range condition for its version.
     var part: (body: PartialBody, condition: String)? {
         guard let resumed, message.headers.field("range") == nil, let condition = resumed.version.condition,
             resumed.version.url == message.url
@@ -82,11 +82,11 @@ struct TransferRequest {
         return (resumed, condition)
     }
 
-    /// Whether the app has chosen the codings, which libcurl removes then. A resumed body has to come unencoded.
+    /// Whether the app has chosen the codings, which libcurl then removes. A resumed body must not be encoded.
     var isDecodedByCurl: Bool { part == nil && message.headers.field("accept-encoding") != nil }
 
-    /// The validators of the resource that is requested. Those of a response that a redirect led to say nothing of another one, which
-    /// may be older and still have to be shown. An entity tag also counts for another signature of the same URL, which differs each time.
+    /// The validators of the requested resource. Validators from the target of a redirect do not apply to another target, which may
+    /// be older and still must be shown. An entity tag also applies if only the signature of the URL differs, as it does each time.
     var validators: (etag: String?, date: String?) {
         guard let validators = key.validators else { return (nil, nil) }
         guard let known = validators.redirects else {
@@ -98,8 +98,8 @@ struct TransferRequest {
         )
     }
 
-    /// The credential for the server, and the schemes that may use it: the answer of the app to its challenge, or the one of the
-    /// request or of its URL. libcurl reads that of a URL itself, unless the target of a redirect has not repeated it.
+    /// The credential for the server, and the schemes that may use it: the answer of the app to a challenge, or the credential of
+    /// the request or its URL. libcurl reads a credential from the URL itself, unless the target of a redirect does not repeat it.
     var credential: (credential: NetworkOptions.Credential, schemes: Int)? {
         if let answer = answers[party(isProxy: false)] { return (answer.credential, answer.scheme.rawValue) }
         guard message.url.isSameOrigin(as: key.url) else { return nil }
@@ -110,7 +110,7 @@ struct TransferRequest {
         return NetworkOptions.Credential(userOf: key.url).map { ($0, Challenge.Scheme.basic.rawValue) }
     }
 
-    /// The request with what libcurl adds to it, as far as responses may depend on it. The cookies themselves are not known.
+    /// The request with the fields that libcurl adds, as far as responses may depend on them. The cookies themselves are not known.
     var wholeMessage: RequestModifier.Request {
         var request = message.adding(credential?.credential ?? .init(userOf: message.url))
         if key.options.handlesCookies, request.headers.field("cookie") == nil { request.headers["Cookie"] = "some" }
@@ -123,9 +123,9 @@ struct TransferRequest {
     }
 }
 
-// Responses may depend on the user (Vary: Authorization), whose field libcurl adds after the fields of the library.
+// Responses may depend on the user (Vary: Authorization), but libcurl adds that field after the fields of the library.
 extension RequestModifier.Request {
-    /// The request with the field of a credential, unless it has one of its own.
+    /// The request with the Authorization field of a credential, unless it already has such a field.
     func adding(_ credential: NetworkOptions.Credential?) -> RequestModifier.Request {
         guard let credential, headers.field("authorization") == nil else { return self }
         var request = self
@@ -135,7 +135,7 @@ extension RequestModifier.Request {
 }
 
 extension NetworkOptions.Credential {
-    /// The user name and password of a URL; `nil` when it has none.
+    /// The user name and password of a URL; `nil` if it has none.
     init?(userOf url: URL) {
         guard url.userInfo != nil, let user = url.user(percentEncoded: false) else { return nil }
         self.init(user: user, password: url.password(percentEncoded: false) ?? "")
