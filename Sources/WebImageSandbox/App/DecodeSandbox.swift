@@ -4,12 +4,12 @@ import Glibc
 import Synchronization
 import WebImageCore
 
-/// Decodes files in worker processes. All managers of an app share it.
+/// Decodes files in worker processes. All managers of an app share one sandbox.
 package final class DecodeSandbox: Sendable {
     /// A sandbox without workers.
     package static let unavailable = DecodeSandbox(paths: [], limit: 1)
 
-    /// Why this process has no sandbox; `nil` when it has one.
+    /// Why this process has no sandbox; `nil` if it has one.
     package static let obstacle: String? =
         if gwi_has_foreign_rights() {
             "The program has more rights than its user, which it must not pass on"
@@ -22,19 +22,19 @@ package final class DecodeSandbox: Sendable {
         }
 
     private let zygotes: [WorkerZygote]
-    /// The workers of files, whole or arriving, by what they decode.
+    /// The pools of workers that decode whole or arriving files, one for each kind.
     private let pools: [WorkerPool]
-    /// Those that decode the frames of animations, which do not wait for large files.
+    /// The pool for the frames of animations, which do not wait for large files.
     private let animations: WorkerPool
     private let timeLimit: Duration
     private let patience: Int
     private let handles = Atomic<UInt64>(0)
 
     /// - Parameters:
-    ///   - paths: The programs of the workers, of which the first one that works is used. Default: those that are installed.
-    ///   - limit: The most files that are decoded at a time.
+    ///   - paths: The programs to start workers from. The first one that works is used. Default: the installed ones.
+    ///   - limit: The largest number of files that are decoded at the same time.
     ///   - timeLimit: The processor time after which a decoder counts as hanging.
-    ///   - patience: How many times that limit a worker may take that gets no processor, or does nothing.
+    ///   - patience: The factor on `timeLimit` after which a worker that gets no processor time, or does nothing, is ended.
     package init(paths: [String]? = nil, limit: Int, timeLimit: Duration = .seconds(30), patience: Int = 4) {
         let paths = paths ?? WorkerProgram.paths()
         zygotes = WorkerKind.allCases.map { WorkerZygote(paths: paths, $0) }
@@ -46,24 +46,24 @@ package final class DecodeSandbox: Sendable {
         (self.timeLimit, self.patience) = (timeLimit, patience)
     }
 
-    /// What is known of all kinds of workers.
+    /// The status, as far as it is known for all kinds of workers.
     package var status: SandboxStatus { SandboxStatus(pools.map(\.known)) }
 
     /// The worker processes.
     package var processes: [Int32] { (pools + [animations]).flatMap(\.processes) }
 
-    /// The processes of which workers are made.
+    /// The processes that workers are forked from.
     package var zygoteProcesses: [Int32] { zygotes.compactMap(\.process) }
 
     /// Whether workers can be started, as far as is known.
     func canStart(_ kind: WorkerKind) -> Bool { pool(kind).canStart }
 
-    /// Whether drawings are decoded in workers, as far as is known: without Landlock they could read more than fonts.
+    /// Whether drawings are decoded in workers, as far as is known. They could read more than fonts without Landlock.
     package var drawsSafely: Bool {
         Self.obstacle == nil && gwi_has_landlock() && gwi_has_seccomp() && canStart(.drawings)
     }
 
-    /// Whether there has ever been a worker.
+    /// Whether a worker of a kind has ever been ready.
     func hasStarted(_ kind: WorkerKind) -> Bool { pool(kind).hasStarted }
 
     /// Whether a worker of any kind has ever started, or was killed as it started.
@@ -74,25 +74,25 @@ package final class DecodeSandbox: Sendable {
     /// Starts the workers for the formats of the web, so that the first image does not wait for them.
     package func prepare() { pool(.codecs).prepare() }
 
-    /// Ends the workers that have nothing to do.
+    /// Ends the idle workers.
     package func endIdleWorkers() {
         for pool in pools + [animations] { pool.endIdleWorkers() }
     }
 
-    /// A name for a file that a worker keeps.
+    /// A unique handle for a file that a worker keeps.
     func makeHandle() -> UInt64 { handles.wrappingAdd(1, ordering: .relaxed).newValue }
 
-    /// Where a file that a worker keeps is, and the worker.
+    /// The worker that keeps a file, and its pool.
     struct Place: Sendable {
         let worker: DecodeWorker
         fileprivate let pool: WorkerPool
     }
 
-    /// Performs a command that needs no particular worker. It is repeated when the worker did not start, or was killed from outside,
-    /// and once in a fresh worker when it fails in one that has seen other files: these may have brought that about.
+    /// Performs a command that needs no particular worker. It is repeated if the worker did not start or was killed from outside.
+    /// It is repeated once in a fresh worker if it fails in a worker that has seen other files, because these may be the cause.
     /// - Parameters:
-    ///   - inAnimations: Whether it is about a frame of an animation.
-    ///   - inFreshWorker: Whether the file may have ended a worker that had seen others.
+    ///   - inAnimations: Whether the command concerns a frame of an animation.
+    ///   - inFreshWorker: Whether the file may have ended a worker that had seen other files.
     func perform(
         _ command: DecodeCommand,
         _ data: Data?,
@@ -110,7 +110,7 @@ package final class DecodeSandbox: Sendable {
             case .cancelled: throw .cancelled(command.options.url)
             case .none:
                 let error = unavailable(command.options, pool.known.obstacle)
-                // What keeps workers from starting where there were some passes.
+                // A worker has started before, so the cause will pass.
                 throw pool.isKilled || pool.hasStarted ? error.dependingOnRequest() : error
             }
             worker.fileCount += 1
@@ -129,11 +129,11 @@ package final class DecodeSandbox: Sendable {
             } catch {
                 if case .notSent = error, command.handle != 0 { worker.forget(command.handle) }
                 switch error {
-                // The pool soon gives none.
+                // The pool will soon report that there is none.
                 case .notStarted where worker.fence == nil: continue
                 case .notStarted, .ended(SIGKILL):
                     guard attempt < Self.mostAttempts else { throw lost(command.options) }
-                    // One that has files of others may end in a way that looks like this.
+                    // A worker with files of other callers may end in a way that looks the same.
                     (attempt, needsFresh) = (attempt + 1, needsFresh || attempt > 2)
                 case .timedOut(hadTime: false) where !needsFresh: needsFresh = true
                 case .ended, .malformed, .timedOut, .doubtful:
@@ -146,8 +146,8 @@ package final class DecodeSandbox: Sendable {
         }
     }
 
-    /// Performs a command that concerns a file which a worker has.
-    /// - Returns: The answer `unknown` when the worker has ended.
+    /// Performs a command on a file that a worker keeps.
+    /// - Returns: The answer `unknown` if the worker has ended.
     func perform(
         _ command: DecodeCommand,
         _ data: Data?,
@@ -187,7 +187,7 @@ package final class DecodeSandbox: Sendable {
         } catch {
             switch error {
             case .notSent: pool.giveBack(worker, isAlive: true)
-            // Files that are arriving in it may be whole.
+            // The worker may keep arriving files that are intact.
             case .doubtful: pool.giveBack(worker, isAlive: worker.keepsFiles)
             default: pool.giveBack(worker, isAlive: false)
             }
@@ -252,7 +252,7 @@ package final class DecodeSandbox: Sendable {
         .dependingOnRequest()
     }
 
-    /// The error for an image or a frame on the way to which worker after worker was lost, or got no processor.
+    /// The error of an image or a frame for which several workers were lost or got no processor time.
     func lost(_ options: DecodeOptions) -> ImageError {
         ImageError(
             .decoderUnavailable,
@@ -263,8 +263,8 @@ package final class DecodeSandbox: Sendable {
         .dependingOnRequest()
     }
 
-    /// An SVG takes as long as the file wants.
+    /// The time that an SVG needs depends on the file alone.
     private static let drawingTimeLimit = Duration.seconds(10)
-    /// How often a command is tried whose worker was killed from outside. All idle workers may have been.
+    /// The largest number of attempts if workers are killed from outside. All idle workers may have been killed.
     private static let mostAttempts = 10
 }

@@ -4,53 +4,53 @@ import Glibc
 import Synchronization
 import WebImageCore
 
-/// A decode worker as the app sees it: a process that takes files and returns pixels, and whose word counts for nothing else.
+/// A decode worker as the app sees it: a process that receives files and returns pixels. Nothing else that it says is trusted.
 ///
-/// @unchecked: one thread at a time has a worker (``WorkerPool``), but for `forget(_:)`, which sends under a lock.
+/// @unchecked: one thread at a time uses a worker (``WorkerPool``), except for `forget(_:)`, which sends under a lock.
 final class DecodeWorker: @unchecked Sendable {
-    /// Why a worker has not answered. It is of no use any more, but for `notSent`.
+    /// Why a worker has not answered. After any failure but `notSent`, the worker is not used again.
     enum Failure: Error {
-        /// It has never been ready, for ``DecodeWorker/obstacle``, or has ended before it took the command.
+        /// The worker was never ready (see ``DecodeWorker/obstacle``), or ended before it read the command.
         case notStarted
-        /// It has ended, by a signal or by itself (0).
+        /// The worker ended, by a signal or by itself (0).
         case ended(signal: Int32)
-        /// - hadTime: Whether it has used all the processor time that it may.
+        /// - hadTime: Whether the worker has used all of its processor time.
         case timedOut(hadTime: Bool)
         case cancelled
-        /// It refuses a file, and has seen others before, one of which may have had a hand in that.
+        /// The worker rejects a file and has seen other files before, which may be the cause.
         case doubtful
-        /// It says what no worker says.
+        /// The worker sent a malformed message.
         case malformed
-        /// This process cannot hand the bytes over, for want of memory, of descriptors or of large files: the error number of the
-        /// system call.
+        /// This process cannot send the bytes, because memory, descriptors or the file size limit are exhausted: the
+        /// error number of the system call.
         case notSent(Int32)
     }
 
-    /// The pixels that came with an answer, and the durations behind them.
+    /// The pixels that came with an answer, and the durations that follow them.
     struct Payload {
         let pixels: PixelBuffer
         let durations: [Duration]
     }
 
-    /// Tells workers apart for as long as the app runs.
+    /// Identifies the worker as long as the app runs.
     let number: UInt64
     private let worker: WorkerZygote.Worker
     private let memory: SharedMemory
-    /// Whether there is a socket, and how many files the worker keeps.
+    /// Whether the socket is open, and the number of files that the worker keeps.
     private let link = Mutex((isOpen: true, keptCount: 0))
     private let buffer: UnsafeMutableRawBufferPointer
-    /// What it has given up; `nil` until it has said so.
+    /// The rights that the worker has given up; `nil` until it has reported them.
     private(set) var fence: DecodeAnswer.Fence?
-    /// How many files it has seen.
+    /// The number of files that the worker has seen.
     var fileCount = 0
     private let kind: WorkerKind
     private let zygote: WorkerZygote
-    /// Why it was never ready.
+    /// Why the worker was never ready.
     private(set) var obstacle = "The worker ended before it was ready"
-    /// Whether it was killed before it was ready.
+    /// Whether the worker was killed before it was ready.
     private(set) var wasKilled = false
 
-    /// - Parameter number: Tells it from other workers.
+    /// - Parameter number: Identifies the worker among others.
     init(_ worker: WorkerZygote.Worker, of zygote: WorkerZygote, _ kind: WorkerKind, number: UInt64) {
         (self.worker, self.zygote, self.kind, self.number) = (worker, zygote, kind, number)
         memory = SharedMemory(worker.memory, byteCount: SharedMemory.byteCount)
@@ -65,18 +65,18 @@ final class DecodeWorker: @unchecked Sendable {
 
     var process: pid_t { worker.process }
 
-    /// The program that the worker is made of.
+    /// The program that the worker runs.
     var program: String { worker.program }
 
     private var socket: Int32 { worker.socket }
 
-    /// Whether it takes no other file, so that what one has done to it reaches few others.
+    /// Whether the worker accepts no further files, so that a malicious file can affect only a few others.
     var isWornOut: Bool { fileCount >= Self.mostFiles }
 
-    /// Whether it keeps files that are arriving, or animations, which would begin again in another worker.
+    /// Whether the worker keeps arriving files or animations, which would start again in another worker.
     var keepsFiles: Bool { link.withLock { $0.keptCount } > 0 }
 
-    /// Whether it ends, since it takes no other file and keeps none.
+    /// Whether the worker must end, because it accepts no further files and keeps none.
     var isDone: Bool { isWornOut && !keepsFiles }
 
     private var processorTime: Duration? {
@@ -85,13 +85,13 @@ final class DecodeWorker: @unchecked Sendable {
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
-    /// The fence of modules lets threads through, of which the kernel counts only those of all programs of the user.
+    /// The fence of modules allows threads, and the kernel limits only the number of threads of the user.
     var hasTooManyThreads: Bool {
         var status = stat()
         return kind != .codecs && stat("/proc/\(process)/task", &status) == 0 && status.st_nlink > Self.mostThreads
     }
 
-    /// Ends the process. Returns the signal by which it has ended before, or 0.
+    /// Ends the process. Returns the signal that had ended it before, or 0.
     @discardableResult
     func end(hasEnded: Bool = false) -> Int32 {
         let isFirst = link.withLock { link in
@@ -127,7 +127,7 @@ final class DecodeWorker: @unchecked Sendable {
     /// Sends a command and waits for the answer.
     /// - Parameters:
     ///   - data: The file, or the part of it, that goes with the command.
-    ///   - limits: The processor time after which the worker counts as hanging, and the time in which it has to get that.
+    ///   - limits: The processor time after which the worker counts as hanging, and the total time in which it must get that time.
     ///   - isCancelled: Called several times a second.
     func perform(
         _ command: DecodeCommand,
@@ -149,7 +149,7 @@ final class DecodeWorker: @unchecked Sendable {
                 } ?? send(message, [], in: .message)
             if isSent { break }
             switch errno {
-            // It has not read yet which files to forget, or it reads nothing any more.
+            // The worker has not read yet which files to forget, or no longer reads anything.
             case EAGAIN: try wait(for: POLLOUT, within: limits, isCancelled: isCancelled)
             case EPIPE, ECONNRESET: throw .notStarted
             default: throw .notSent(errno)
@@ -168,15 +168,15 @@ final class DecodeWorker: @unchecked Sendable {
         WorkerMessage.send(message, bytes, in: carrier, file: file, memory: memory.toWorker, waits: false, on: socket)
     }
 
-    /// Notes that the worker keeps a file, until ``forget(_:)``.
+    /// Records that the worker keeps a file, until ``forget(_:)``.
     func keep() { link.withLock { $0.keptCount += 1 } }
 
-    /// Lets the worker forget a file. May be called by any thread.
+    /// Makes the worker forget a file. Any thread may call it.
     func forget(_ handle: UInt64) {
         let message = DecodeCommand(.close, handle: handle).message
         link.withLock { link in
             link.keptCount -= 1
-            // A worker that does not listen at the moment keeps the file until it ends.
+            // A worker that is not reading keeps the file until it ends.
             guard link.isOpen else { return }
             _ = send(message, [], in: .message)
         }
@@ -187,7 +187,7 @@ final class DecodeWorker: @unchecked Sendable {
         within limits: (processor: Duration, total: Duration),
         isCancelled: () -> Bool
     ) throws(Failure) {
-        // The sleep of the machine does not count.
+        // The time that the machine sleeps does not count.
         let start = SuspendingClock.now
         var usedBefore: Duration?
         while true {
@@ -211,9 +211,9 @@ final class DecodeWorker: @unchecked Sendable {
         guard count > 0 else {
             switch count == 0 ? 0 : errno {
             case 0: throw .ended(signal: end(hasEnded: true))
-            // It has ended without reading the command.
+            // The worker has ended without reading the command.
             case ECONNRESET: throw .notStarted
-            // The file of the answer takes a descriptor, and this process has none left.
+            // The file of the answer needs a descriptor, and this process has none left.
             case EPROTO: throw .notSent(EMFILE)
             default: throw .malformed
             }
@@ -228,10 +228,10 @@ final class DecodeWorker: @unchecked Sendable {
 
     /// The processor time after which a start counts as failed.
     private static let longestStart = Duration.seconds(5)
-    /// How many files a worker sees.
+    /// The largest number of files that a worker sees.
     private static let mostFiles = 64
-    /// The most links of the directory of a worker's threads. The decoders of AVIF start one for each processor.
+    /// The largest number of links of the directory of a worker's threads. AVIF decoders start a thread for each processor.
     private static let mostThreads = 256
-    /// Milliseconds between two looks at whether the image is still wanted.
+    /// The interval in milliseconds for checking whether the image is still wanted.
     private static let pollInterval: Int32 = 100
 }

@@ -2,17 +2,17 @@ internal import CWebImageSandboxShims
 import Synchronization
 import WebImageCore
 
-/// Where images are decoded, and what keeps a decoder that a file has taken over from the rest of the system.
+/// Where images are decoded, and what protects the rest of the system from a decoder that a malicious file has taken over.
 public struct SandboxStatus: Sendable, Hashable {
     /// A right that decode workers give up.
     public enum Protection: String, Sendable, Hashable, CaseIterable {
-        /// No program is started with other rights (`PR_SET_NO_NEW_PRIVS`).
+        /// The worker cannot start programs with more rights (`PR_SET_NO_NEW_PRIVS`).
         case noNewPrivileges
-        /// Only the system calls are let through that decoding needs (seccomp): no files are opened, no sockets, no processes.
+        /// Only system calls that decoding needs are allowed (seccomp): no opening of files or sockets, no new processes.
         case systemCalls
-        /// No file can be reached (Landlock).
+        /// The worker reaches no files (Landlock).
         case files
-        /// Memory and processor time are limited, and there are no core dumps (setrlimit).
+        /// Memory and processor time are limited, and core dumps are off (setrlimit).
         case resources
 
         fileprivate var bit: UInt32 {
@@ -27,9 +27,9 @@ public struct SandboxStatus: Sendable, Hashable {
 
     /// Whether images are decoded in workers.
     public let isSandboxed: Bool
-    /// The protections that all kinds of workers have, of which the kernel may offer fewer than there are.
+    /// The protections that workers of all kinds have. A kernel may not support all of them.
     public let protections: Set<Protection>
-    /// Why some or all images are not decoded in workers; `nil` when all are.
+    /// Why some or all images are not decoded in workers; `nil` if all are.
     public let reason: String?
 
     init(_ fence: DecodeAnswer.Fence, reason: String? = nil) {
@@ -38,7 +38,7 @@ public struct SandboxStatus: Sendable, Hashable {
         protections = Set(Protection.allCases.filter { fence.rawValue & $0.bit != 0 })
     }
 
-    /// - Parameter kinds: What fences the workers of each kind, and why none starts.
+    /// - Parameter kinds: For each kind of worker, its protections and why none starts.
     init(_ kinds: [(fence: DecodeAnswer.Fence?, obstacle: String?)]) {
         let obstacle = kinds.lazy.compactMap(\.obstacle).first
         let fences = kinds.compactMap(\.fence)
@@ -59,7 +59,7 @@ public struct SandboxStatus: Sendable, Hashable {
 
     private static let logged = Mutex<SandboxStatus?>(nil)
 
-    /// Says in the log what is missing, once: all kinds of workers have the same protections.
+    /// Logs the missing protections, once: all kinds of workers have the same ones.
     package func log() {
         guard Self.logged.withLock({ exchange(&$0, with: self) }) != self else { return }
         if protections.count == Protection.allCases.count {

@@ -3,9 +3,9 @@ package import WebImageCore
 
 /// A decoder that runs in a worker of the sandbox.
 struct SandboxedCoder: ExtendedDecoding {
-    /// The most pixels of a thumbnail. Those of cameras have up to 320x240, those of other programs hardly more than 1024x1024.
+    /// The largest number of pixels of a thumbnail. Cameras write up to 320x240, other programs hardly more than 1024x1024.
     private static let largestThumbnail = 1 << 22
-    /// The bytes of a file in which its thumbnail stands.
+    /// The number of bytes of a file that may contain its thumbnail.
     private static let headLength = 256 << 10
 
     let coder: any ExtendedDecoding
@@ -77,8 +77,8 @@ struct SandboxedCoder: ExtendedDecoding {
         return SandboxedIncrementalDecoder(sandbox, of: format, by: kind, options: options)
     }
 
-    /// The image that a worker makes of a file.
-    /// - Returns: `nil` when the file is decoded in this process.
+    /// The image that a worker decodes from a file.
+    /// - Returns: `nil` if the file must be decoded in this process.
     private func image(
         _ command: DecodeCommand,
         of data: Data,
@@ -87,7 +87,7 @@ struct SandboxedCoder: ExtendedDecoding {
     ) throws(ImageError) -> WebImage? {
         guard let kind = kind(format, command.options) else { return nil }
         var file = SandboxedFile(data: data, format: format)
-        // It travels in a file in any case, which an animation then keeps.
+        // The bytes are sent in a file in any case, and an animation can keep that file.
         if command.kind == .decode, data.count > SharedMemory.byteCount / 2 { file.share() }
         let answer: DecodeAnswer
         let payload: DecodeWorker.Payload?
@@ -101,15 +101,15 @@ struct SandboxedCoder: ExtendedDecoding {
         return try sandbox.image(answer, payload, of: file, options: command.options)
     }
 
-    /// The kind of worker that a file goes to; `nil` for the process of the app.
+    /// The kind of worker that decodes a file; `nil` if this process does.
     private func kind(_ format: ImageFormat, _ options: DecodeOptions) -> WorkerKind? {
         guard let kind = workerKind(format) else { return nil }
         if isOptional, options.url?.scheme == "resource" { return nil }
         return sandbox.canStart(kind) || !mayBeHere(format, options, by: kind) ? kind : nil
     }
 
-    /// Whether a file may be decoded in this process when no worker starts. That must not depend on what a worker says, or does, or what
-    /// becomes of it: it may be in the hands of a file.
+    /// Whether a file may be decoded in this process if no worker starts. This must not depend on the messages, actions
+    /// or fate of a worker, because a malicious file may control it.
     private func mayBeHere(_ format: ImageFormat, _ options: DecodeOptions, by kind: WorkerKind) -> Bool {
         guard isOptional else { return false }
         if ["file", "resource"].contains(options.url?.scheme) { return !sandbox.hasStarted(kind) }
@@ -120,10 +120,10 @@ struct SandboxedCoder: ExtendedDecoding {
 extension DecodeSandbox {
     /// A decoder that runs in workers.
     /// - Parameters:
-    ///   - coder: The decoder, which the workers have as well.
-    ///   - isOptional: Whether images are decoded in this process when no worker starts. Resources of the app always are.
-    ///   - neverHere: Formats that are decoded in this process only when their files come from there.
-    ///   - kind: The kind of worker that decodes a format; `nil` where another process does so already, or no worker can.
+    ///   - coder: The decoder, which the workers also have.
+    ///   - isOptional: Whether images are decoded in this process if no worker starts. Resources of the app always are.
+    ///   - neverHere: The formats that are decoded in this process only if the file is local.
+    ///   - kind: The kind of worker that decodes a format; `nil` if another process already does so, or no worker can.
     package func sandboxed(
         _ coder: any ImageDecoding,
         isOptional: Bool,
@@ -139,8 +139,8 @@ extension DecodeSandbox {
         )
     }
 
-    /// The image of an answer.
-    /// - Parameter file: The file, in the format that the app has recognized. An animation keeps its bytes.
+    /// Creates the image of an answer.
+    /// - Parameter file: The file, in the format recognized by the app. An animation keeps its bytes.
     func image(
         _ answer: DecodeAnswer,
         _ payload: DecodeWorker.Payload?,

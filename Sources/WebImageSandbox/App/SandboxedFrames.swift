@@ -1,25 +1,25 @@
 import FoundationEssentials
 import WebImageCore
 
-/// Decodes the frames of an animation in a worker, which keeps the canvas. Another worker goes on when that one ends.
+/// Decodes the frames of an animation in a worker, which keeps the canvas. If the worker ends, another one continues.
 ///
-/// @unchecked: one thread at a time uses a frame decoder, as FrameDecoding demands.
+/// @unchecked: one thread at a time uses a frame decoder, as FrameDecoding requires.
 final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
     private let sandbox: DecodeSandbox
     private let file: SandboxedFile
     private let canvas: PixelSize
     private let size: PixelSize
     private let options: DecodeOptions
-    /// What a worker has of the animation.
+    /// The part of the animation that a worker has.
     private var kept: Kept?
-    /// The frame that was wanted last, and the one on the way to it that was reached.
+    /// The last requested frame, and the frame that was reached on the way to it.
     private var way: (index: Int, reached: Int)?
-    /// How often a worker was lost since the last frame that was wanted and reached.
+    /// The number of workers lost since a requested frame was last reached.
     private var restartCount = 0
 
-    /// Workers are ended when memory is short, which must not have an animation begin again and again.
+    /// Workers are ended when memory is short, which must not make an animation restart forever.
     private static let mostRestarts = 5
-    /// The memory of the canvas, which counts as if it were this process's.
+    /// The memory of the canvas, which counts as memory of this process.
     private var reservation: MemoryBudget.Reservation?
     private(set) var missingMemory: MissingMemory?
 
@@ -35,14 +35,14 @@ final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
     init(_ sandbox: DecodeSandbox, _ file: SandboxedFile, canvas: PixelSize, size: PixelSize, options: DecodeOptions) {
         (self.sandbox, self.file, self.canvas, self.size) = (sandbox, file, canvas, size)
         var options = options
-        // The decode of the first frame has given its memory back.
+        // The decode of the first frame has released its memory.
         options.reservedPixelCount = nil
         self.options = options
     }
 
     deinit { forget() }
 
-    /// The worker stops on the way by itself, since the frames of other animations wait for it.
+    /// The worker itself stops on the way, because other animations wait for it.
     func frame(
         towards index: Int,
         stopsEarly: () -> Bool
@@ -62,7 +62,7 @@ final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
         return (reached, pixels)
     }
 
-    /// Whether a worker may have reached a frame, so that it reaches the one that is wanted after some more calls.
+    /// Whether a worker can have reached a frame, so that further calls will reach the requested frame.
     private func isOnTheWay(_ reached: Int, to index: Int) -> Bool {
         guard (0...index).contains(reached) else { return false }
         return way.map { $0.index != index || $0.reached < reached } ?? true
@@ -105,7 +105,7 @@ final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
         return (answer, payload)
     }
 
-    /// Another worker begins with the first frame.
+    /// Makes another worker start with the first frame.
     private func forgetWay() {
         forget()
         (kept, way) = (nil, nil)
@@ -158,10 +158,10 @@ struct SandboxedFile: Sendable {
     var data: Data
     var format: ImageFormat
     var isWhole = true
-    /// What the images of a file that is arriving share.
+    /// The identity that the images of an arriving file share.
     var arrival: ArrivingAnimation?
 
-    /// Moves the bytes of a whole file to where the workers map them, unless they are few.
+    /// Moves the bytes of a whole file to memory that workers can map, unless there are few.
     mutating func share() {
         guard isWhole, data.count >= Self.leastShared, MappedFiles.descriptor(of: data) == nil,
             let copy = MappedFiles.copy(data)
@@ -169,6 +169,6 @@ struct SandboxedFile: Sendable {
         data = copy
     }
 
-    /// Below it a copy in a worker is not worth a descriptor.
+    /// The smallest number of bytes for which a mapping is worth a descriptor. Fewer are copied into the worker.
     private static let leastShared = 512 << 10
 }

@@ -1,21 +1,21 @@
 import FoundationEssentials
 import WebImageCore
 
-/// Decodes a file in a worker while it arrives. When the worker ends, the whole file is decoded by another one in the end.
+/// Decodes an arriving file in a worker. If the worker ends, another one decodes the whole file at the end.
 final class SandboxedIncrementalDecoder: IncrementalImageDecoding {
     private let sandbox: DecodeSandbox
     private let options: DecodeOptions
     private let handle: UInt64
     private let place: DecodeSandbox.Place
-    /// The file so far, of which frames are decoded. That of a format without frames stays empty.
+    /// The file so far, for decoding frames. It stays empty for a format without frames.
     private var file: SandboxedFile
     private let hasFrames: Bool
-    /// The beginning of a file whose size is not known yet.
+    /// The beginning of the file, while its size is not known yet.
     private var head: Data?
-    /// What an answer may bring, once the size is known.
+    /// The limit of an answer, once the size is known.
     private var limit: DecodeAnswer.Limit?
 
-    /// - Returns: `nil` when the decoder shows no parts of such a file.
+    /// - Returns: `nil` if the decoder shows no parts of such a file.
     init?(_ sandbox: DecodeSandbox, of format: ImageFormat, by kind: WorkerKind, options: DecodeOptions) {
         (self.sandbox, self.options) = (sandbox, options)
         file = SandboxedFile(data: Data(), format: format, isWhole: false, arrival: ArrivingAnimation())
@@ -40,7 +40,7 @@ final class SandboxedIncrementalDecoder: IncrementalImageDecoding {
         _ = try perform(.append, data)
     }
 
-    /// A worker shows no more pixels than the file has.
+    /// Limits what a worker shows to the pixels that the file has.
     private func readSize(in head: Data) {
         self.head = head
         guard let header = ImageHeader(reading: head) else { return }
@@ -76,6 +76,6 @@ final class SandboxedIncrementalDecoder: IncrementalImageDecoding {
         }
     }
 
-    /// The bytes in which the size of an image is looked for. There are no partial images of a file whose size is behind them.
+    /// The number of bytes that are searched for the size of an image. A file with its size behind them has no partial images.
     private static let longestHead = 256 << 10
 }

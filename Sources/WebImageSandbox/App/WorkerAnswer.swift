@@ -3,9 +3,9 @@ import FoundationEssentials
 import Glibc
 package import WebImageCore
 
-/// Reads what a worker has sent. This, ``MessageCoder`` and what they make are all that an attacker meets who has taken over a worker.
+/// Reads the messages of workers. This, ``MessageCoder`` and their results are the whole attack surface for a compromised worker.
 package enum WorkerAnswer {
-    /// The image that the app makes of an answer, for the fuzzer.
+    /// Creates the image of an answer, for the fuzzer.
     package static func image(_ message: UnsafeRawBufferPointer, memory: UnsafeRawBufferPointer) -> WebImage? {
         let options = DecodeOptions()
         guard let (answer, payload) = try? read(message, DecodeAnswer.Limit(options), file: -1, memory: memory) else {
@@ -16,8 +16,8 @@ package enum WorkerAnswer {
     }
 
     /// - Parameters:
-    ///   - file: The file in memory with the pixels, or -1.
-    ///   - memory: What the worker shares with the app, and may change at any time.
+    ///   - file: The memory file with the pixels, or -1.
+    ///   - memory: The memory that the worker shares with the app and may change at any time.
     static func read(
         _ message: UnsafeRawBufferPointer,
         _ limit: DecodeAnswer.Limit,
@@ -44,18 +44,18 @@ package enum WorkerAnswer {
             try coder.check(start != nil || errno == ENOMEM)
             payload = start.flatMap { mapped(UnsafeMutableRawBufferPointer(start: $0, count: total), pixels) }
         }
-        // The answer is as it must be.
+        // The answer is valid, so only memory can be missing.
         guard let payload else { throw MessageCoder.Malformed(isOfMemory: true) }
         return (answer, payload)
     }
 
-    /// The pixels and the durations in a mapping, which is as unchangeable as its file.
+    /// The pixels and the durations in a mapping, which cannot change because its file is sealed.
     private static func mapped(_ bytes: UnsafeMutableRawBufferPointer, _ pixels: PixelDescription) -> DecodeWorker
         .Payload?
     {
         guard let start = bytes.baseAddress else { return nil }
         let durations = self.durations(UnsafeRawBufferPointer(rebasing: bytes[pixels.byteCount...]))
-        // The address is a number to the closure, which is Sendable.
+        // The closure is Sendable, so it captures the address as a number.
         let (address, count) = (UInt(bitPattern: start), bytes.count)
         let buffer = PixelBuffer(adopting: start, size: pixels.size, format: pixels.format, colors: pixels.colors) {
             munmap(UnsafeMutableRawPointer(bitPattern: address), count)
@@ -63,7 +63,7 @@ package enum WorkerAnswer {
         return DecodeWorker.Payload(pixels: buffer, durations: durations)
     }
 
-    /// The pixels and the durations behind them, which no other process can change now.
+    /// A copy of the pixels and the durations behind them, which no other process can change.
     private static func copied(_ bytes: UnsafeRawBufferPointer, _ pixels: PixelDescription) -> DecodeWorker.Payload? {
         let buffer = PixelBuffer(size: pixels.size, format: pixels.format, colors: pixels.colors) {
             $0.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<pixels.byteCount]))
@@ -77,7 +77,7 @@ package enum WorkerAnswer {
         stride(from: 0, to: bytes.count - bytes.count % 16, by: 16).map { offset in
             let seconds = bytes.loadUnaligned(fromByteOffset: offset, as: Int64.self)
             let attoseconds = bytes.loadUnaligned(fromByteOffset: offset + 8, as: Int64.self)
-            // An animation bounds its durations, once they are numbers with which it can calculate.
+            // An animation limits its durations, but it must be able to calculate with them.
             return Duration(
                 secondsComponent: min(max(seconds, 0), 1 << 32),
                 attosecondsComponent: min(max(attoseconds, 0), 999_999_999_999_999_999)

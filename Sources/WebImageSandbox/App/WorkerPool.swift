@@ -4,34 +4,34 @@ import Glibc
 import Synchronization
 import WebImageCore
 
-/// The decode workers of an app, of which each is used by one thread at a time. They start when they are first needed, and end when
-/// they have had nothing to do for a while.
+/// The decode workers of one kind. One thread at a time uses a worker. Workers start when they are first needed, and
+/// end after they have been idle for a while.
 final class WorkerPool: Sendable {
-    /// What a thread may do that wants a worker.
+    /// What a thread that needs a worker may do.
     private enum Turn {
         case take(DecodeWorker)
-        /// It takes the place of another worker, which it ends first.
+        /// The new worker takes the place of another one, which the thread ends first.
         case start(ending: DecodeWorker?)
         case wait
-        /// The worker that it wants has ended, or none can be started.
+        /// The requested worker has ended, or no worker can be started.
         case giveUp
     }
 
-    /// What comes of the wish for a worker.
+    /// The outcome of a request for a worker.
     enum Taken {
         case worker(DecodeWorker)
-        /// The worker that was wanted has ended, or none can be started.
+        /// The requested worker has ended, or no worker can be started.
         case none
         case cancelled
     }
 
-    /// A thread that wants a worker.
+    /// A thread that waits for a worker.
     private final class Waiter: Sendable {
-        /// The worker that knows its file; `nil` for any.
+        /// The worker that has the thread's file; `nil` for any worker.
         let number: UInt64?
         /// Whether the worker must have seen no file.
         let needsFresh: Bool
-        /// Signalled when there may be something to do for it.
+        /// Signalled when the thread should check its turn again.
         let semaphore = DispatchSemaphore(value: 0)
 
         init(_ number: UInt64?, needsFresh: Bool) { (self.number, self.needsFresh) = (number, needsFresh) }
@@ -47,42 +47,42 @@ final class WorkerPool: Sendable {
         /// The workers that are being started.
         var startCount = 0
         var idle: [Idle] = []
-        /// The workers that threads have.
+        /// The workers that threads are using.
         var busy: [UInt64: DecodeWorker] = [:]
-        /// The longest wait first.
+        /// The waiting threads, the longest wait first.
         var waiters: [Waiter] = []
         var serial: UInt64 = 0
         var isReaping = false
-        /// What fences the workers that have started last.
+        /// The protections of the worker that started last.
         var fence: DecodeAnswer.Fence?
-        /// Why none starts.
+        /// Why no worker starts.
         var obstacle: String?
-        /// Starts that have failed one after the other.
+        /// The number of consecutive failed starts.
         var failedStarts = 0
-        /// When the first start was killed since the last one that was not; `nil` for none.
+        /// When the current series of killed starts began; `nil` if there is none.
         var killedSince: ContinuousClock.Instant?
-        /// When starts are tried again after too many have failed, and the pause before that.
+        /// When to try again after too many failed starts, and the length of that pause.
         var retryTime = ContinuousClock.Instant.now
         var pause = WorkerPool.shortestPause
-        /// Whether there has ever been a worker.
+        /// Whether a worker has ever been ready.
         var hasStarted = false
 
-        /// The workers that take files, now or later.
+        /// The number of workers that accept files, now or later.
         var count: Int { startCount + idle.count { !$0.worker.isWornOut } + busy.count }
 
-        /// Whether a start is worth trying.
+        /// Whether a start may be tried.
         var mayStart: Bool { .now >= retryTime }
 
         func wakeWaiters() {
             for waiter in waiters { waiter.semaphore.signal() }
         }
 
-        /// What a thread may do that wants a worker.
+        /// Decides what a thread that needs a worker may do.
         /// - Parameters:
         ///   - isFirst: Whether no other thread has waited longer for the worker.
-        ///   - isShort: Whether the system has started no further worker for this thread, so that those that run will do.
+        ///   - isShort: Whether the system could not start another worker for this thread, so that a running one must do.
         mutating func turn(_ waiter: Waiter, isFirst: Bool, isShort: Bool, limit: Int) -> Turn {
-            // Where no other worker starts, one that has seen files is better than none.
+            // If no other worker can start, a worker that has seen files is better than none.
             let takesAny = waiter.needsFresh && (isShort || !mayStart)
             if isFirst, let index = idle.lastIndex(where: { takesAny || waiter.takes($0.worker) }) {
                 let worker = idle.remove(at: index).worker
@@ -113,8 +113,8 @@ final class WorkerPool: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - zygote: Makes the workers.
-    ///   - limit: The most workers that run at a time.
+    ///   - zygote: Forks the workers.
+    ///   - limit: The largest number of running workers.
     init(_ zygote: WorkerZygote, _ kind: WorkerKind, limit: Int, idleTime: Duration = .seconds(60)) {
         self.zygote = zygote
         self.kind = kind
@@ -122,19 +122,19 @@ final class WorkerPool: Sendable {
         self.idleTime = idleTime
     }
 
-    /// What fences the workers that have started last, and why none starts now.
+    /// The protections of the worker that started last, and why no worker starts now.
     var known: (fence: DecodeAnswer.Fence?, obstacle: String?) { state.withLock { ($0.fence, $0.obstacle) } }
 
-    /// Whether workers can be started, as far as is known. Where there was one before, what keeps the next one from starting passes.
+    /// Whether workers can be started, as far as is known. If one has started before, the obstacle to the next start will pass.
     var canStart: Bool { state.withLock { $0.hasStarted || $0.mayStart } }
 
-    /// Whether there has ever been a worker.
+    /// Whether a worker has ever been ready.
     var hasStarted: Bool { state.withLock { $0.hasStarted } }
 
-    /// Whether workers are killed as they start.
+    /// Whether workers are being killed as they start.
     var isKilled: Bool { state.withLock { $0.killedSince != nil } }
 
-    /// The processes that run.
+    /// The running processes.
     var processes: [pid_t] {
         state.withLock { state in state.idle.map(\.worker.process) + state.busy.values.map(\.process) }
     }
@@ -142,7 +142,7 @@ final class WorkerPool: Sendable {
     /// Starts workers before they are needed.
     func prepare() {
         var taken: [DecodeWorker] = []
-        // Where the system starts no more, the next one would be one of these.
+        // If no more processes can be started, take() would return one of these workers again.
         while taken.count < limit, state.withLock({ $0.count < limit }),
             case .worker(let worker) = take(isCancelled: { !taken.isEmpty })
         {
@@ -157,10 +157,10 @@ final class WorkerPool: Sendable {
         for worker in taken { giveBack(worker, isAlive: true) }
     }
 
-    /// Takes a worker, which the caller gives back. Waits for one when all have work.
+    /// Takes a worker, which the caller gives back. Waits if all workers are busy.
     /// - Parameters:
-    ///   - number: The one that knows a file; otherwise any.
-    ///   - needsFresh: Whether it must have seen no file.
+    ///   - number: The worker that keeps a file; `nil` for any worker.
+    ///   - needsFresh: Whether the worker must not have seen any file.
     ///   - isCancelled: Called several times a second.
     func take(_ number: UInt64? = nil, needsFresh: Bool = false, isCancelled: () -> Bool = { false }) -> Taken {
         let waiter = Waiter(number, needsFresh: needsFresh)
@@ -183,7 +183,7 @@ final class WorkerPool: Sendable {
         }
     }
 
-    /// What a thread may do now. It stands in the queue as long as it waits.
+    /// Decides what a thread may do now. The thread stays in the queue while it waits.
     private func turn(of waiter: Waiter, isShort: Bool) -> Turn {
         state.withLock { state in
             let place = state.waiters.firstIndex { $0 === waiter }
@@ -200,7 +200,7 @@ final class WorkerPool: Sendable {
         }
     }
 
-    /// Changes what threads wait for.
+    /// Changes the state that threads wait for, and wakes them.
     private func change(_ body: (inout State) -> Void) {
         state.withLock { state in
             body(&state)
@@ -208,7 +208,7 @@ final class WorkerPool: Sendable {
         }
     }
 
-    /// Notes what has come of a start.
+    /// Records the outcome of a start.
     private func note(_ start: WorkerZygote.Start) -> DecodeWorker? {
         let (worker, isOnly) = state.withLock { state -> (DecodeWorker?, Bool) in
             state.startCount -= 1
@@ -230,7 +230,7 @@ final class WorkerPool: Sendable {
     }
 
     /// Gives back a worker.
-    /// - Parameter isAlive: Whether it may be used again; otherwise it ends.
+    /// - Parameter isAlive: Whether the worker may be used again. Otherwise it is ended.
     func giveBack(_ worker: DecodeWorker, isAlive: Bool) {
         note(worker.fence)
         guard isAlive, !worker.isDone, !worker.hasTooManyThreads else {
@@ -262,15 +262,15 @@ final class WorkerPool: Sendable {
         if isNew { SandboxStatus(fence).log() }
     }
 
-    /// The kernel kills when memory is short.
+    /// Records a start that was killed, as the kernel does if memory is short.
     private func noteKilledStart() {
         state.withLock { $0.killedSince = $0.killedSince ?? .now }
         noteFailedStart("Workers are killed as they start", isShortage: true, mayRepeat: false)
     }
 
     /// - Parameters:
-    ///   - isShortage: Whether the next start may well succeed.
-    ///   - mayRepeat: Whether some more starts are tried at once.
+    ///   - isShortage: Whether the next start is likely to succeed.
+    ///   - mayRepeat: Whether further starts may be tried at once.
     private func noteFailedStart(_ reason: String, isShortage: Bool = false, mayRepeat: Bool = true) {
         let isLast = state.withLock { state in
             state.failedStarts += 1
@@ -285,7 +285,7 @@ final class WorkerPool: Sendable {
         if isLast { WebImageLog.error("\(SandboxStatus.unavailable(reason))") }
     }
 
-    /// Ends workers that have nothing to do.
+    /// Ends idle workers.
     func endIdleWorkers(idleFor time: Duration = .zero) {
         let limit = ContinuousClock.now - time
         endWorkers { $0.since <= limit }
@@ -318,11 +318,11 @@ final class WorkerPool: Sendable {
         }
     }
 
-    /// After so many starts in a row have failed, the next one is tried after a pause.
+    /// The number of consecutive failed starts after which the next one is tried after a pause.
     private static let mostFailedStarts = 3
     private static let shortestPause = Duration.seconds(30)
     private static let longestPause = Duration.seconds(3600)
     private static let shortagePause = Duration.seconds(1)
-    /// How long images wait for workers that are killed as they start.
+    /// How long images wait for workers while these are killed as they start.
     private static let patience = Duration.seconds(5)
 }

@@ -3,32 +3,32 @@ import Glibc
 import Synchronization
 import WebImageCore
 
-/// The process of which the decode workers of one kind are forked: the app's own program started again, which has loaded what decoders
-/// need. A worker is there at once, while a start of the program takes tens of milliseconds.
+/// The process that workers of one kind are forked from. It is the app's own program, started again, which has loaded
+/// everything that decoders need. A fork is immediate, while a start of the program takes tens of milliseconds.
 final class WorkerZygote: Sendable {
     /// A worker process, with its socket and the memory that it shares with the app.
     ///
-    /// @unchecked: its memory is used by whoever has the worker.
+    /// @unchecked: only the thread that uses the worker accesses its memory.
     struct Worker: @unchecked Sendable {
         let process: pid_t
         let socket: Int32
         let memory: UnsafeMutableRawPointer
-        /// The program that it is made of.
+        /// The program that the worker runs.
         let program: String
-        /// Which zygote has made it.
+        /// The number of the zygote that forked the worker.
         fileprivate let generation: Int
-        /// Names the process also when its number names another one, or -1.
+        /// A handle that stays valid after the process number is reused; -1 if there is none.
         fileprivate let handle: Int32
     }
 
-    /// What comes of the wish for a worker.
+    /// The outcome of a request for a worker.
     enum Start: Sendable {
         case worker(Worker)
-        /// The system is short of processes, descriptors or memory, which may change at any time.
+        /// The system is short of processes, descriptors or memory. This may change at any time.
         case busy
-        /// Somebody has killed the zygote.
+        /// The zygote was killed from outside.
         case killed
-        /// The program makes none.
+        /// The program forks no worker.
         case failed(program: String)
     }
 
@@ -39,7 +39,7 @@ final class WorkerZygote: Sendable {
         var generation = 0
         /// The programs that have not failed.
         var paths: ArraySlice<String>
-        /// The workers that it has made and that have not ended.
+        /// The number of forked workers that have not ended.
         var workerCount = 0
     }
 
@@ -55,16 +55,16 @@ final class WorkerZygote: Sendable {
 
     deinit { state.withLock { _ = Self.end(&$0) } }
 
-    /// The process, while there is one.
+    /// The process, if it is running.
     var process: pid_t? { state.withLock { $0.process > 0 ? $0.process : nil } }
 
-    /// Makes a worker, once the program has started. A zygote that has ended is replaced.
+    /// Forks a worker, after the program has started. A zygote that has ended is replaced.
     func makeWorker() -> Start {
         var memory: UnsafeMutableRawPointer?
         let file = gwi_worker_memory(SharedMemory.byteCount, &memory)
         guard file >= 0, let memory else { return .busy }
         defer { close(file) }
-        // The address is a number to the closure, which is Sendable.
+        // The closure is Sendable, so it captures the address as a number.
         let address = UInt(bitPattern: memory)
         let start = state.withLock { makeWorker(of: &$0, file, address) }
         if case .worker = start { return start }
@@ -109,8 +109,8 @@ final class WorkerZygote: Sendable {
     private static func isShortage(_ error: Int32) -> Bool { [EAGAIN, ENOMEM, EMFILE, ENFILE].contains(error) }
 
     /// Ends a worker.
-    /// - Parameter waits: Whether it is about to end by itself, so that it is not killed at once.
-    /// - Returns: The signal by which it has ended, or 0.
+    /// - Parameter waits: Whether the worker is about to end by itself and must not be killed at once.
+    /// - Returns: The signal that ended the worker, or 0.
     func end(_ worker: Worker, waits: Bool) -> Int32 {
         defer { if worker.handle >= 0 { close(worker.handle) } }
         return state.withLock { state in
@@ -120,17 +120,17 @@ final class WorkerZygote: Sendable {
                 if signal >= 0 { return signal }
                 Self.end(&state)
             }
-            // Nobody knows any more how a worker of an earlier zygote ended, so that its file gets another chance.
+            // The exit status of a worker of an earlier zygote is lost, so its file gets another chance.
             if worker.handle >= 0 { gwi_process_kill(worker.handle) }
             return SIGKILL
         }
     }
 
-    /// Goes on with another program, since the workers of one are never ready: it may be that of another release.
-    /// - Returns: Whether there is one.
+    /// Switches to the next program, because workers of the current one are never ready. It may belong to another release.
+    /// - Returns: Whether there is a next program.
     func useNextProgram(after program: String) -> Bool {
         state.withLock { state in
-            // Several workers of the same program may find that out.
+            // Several workers of the same program may report this.
             guard state.paths.first == program else { return true }
             guard state.paths.count > 1 else { return false }
             WebImageLog.notice(
@@ -142,14 +142,14 @@ final class WorkerZygote: Sendable {
         }
     }
 
-    /// Ends the process, unless it has workers. The next one needs another process.
+    /// Ends the process if it has no workers. The next worker starts another process.
     func endIfUnused() {
         state.withLock { state in
             if state.workerCount <= 0 { Self.end(&state) }
         }
     }
 
-    /// - Returns: The signal by which it has ended, or 0. One that hangs is killed.
+    /// - Returns: The signal that ended the process, or 0. A process that hangs is killed.
     @discardableResult
     private static func end(_ state: inout State) -> Int32 {
         guard state.process > 0 else { return 0 }

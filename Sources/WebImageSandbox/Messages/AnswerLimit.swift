@@ -2,15 +2,15 @@ import FoundationEssentials
 import WebImageCore
 
 extension DecodeAnswer {
-    /// What an answer may bring. Memory that a worker has made looks as large as it likes, and the app would have to pay for it.
+    /// What an answer may contain. A worker can claim any size for its memory, and the app would have to map it.
     struct Limit {
         var pixelCount: Int
         var frameCount: Int
-        /// Whether the colors of pixels may be outside of 8-bit sRGB.
+        /// Whether pixels may have colors beyond 8-bit sRGB.
         var allowsWideColors = false
         /// The size of the frames of an animation.
         var frameSize: PixelSize?
-        /// The size in the header that the app has read, either way up; `nil` for a file without one.
+        /// The size in the header that the app has read, in either orientation; `nil` for a file without a header.
         var storedSize: PixelSize?
 
         static let none = Limit(pixelCount: 0, frameCount: 0)
@@ -25,15 +25,15 @@ extension DecodeAnswer {
             self.frameSize = frameSize
         }
 
-        /// The limit for a file: the pixels for which memory was taken. A drawing may have some more.
+        /// The limit for a file: the pixels that memory was reserved for. A drawing may have some more.
         init(_ options: DecodeOptions) {
             let reserved = options.reservedPixelCount.map { max($0, 1 << 22) } ?? .max
             self.init(pixelCount: min(options.maximumPixelCount, reserved), frameCount: options.maximumFrameCount)
             allowsWideColors = options.keepsWideColors
         }
 
-        /// The limit for a file that claims to be no larger than its header does. Frames of video may be cropped otherwise than it says,
-        /// and of the images of an icon the largest may be damaged.
+        /// The limit for a file that must not be larger than its header says. Frames of video may be cropped
+        /// differently, and the largest image of an icon may be damaged.
         init(_ options: DecodeOptions, _ file: Data) {
             self.init(options)
             let header = ImageHeader(reading: file, hint: options.formatHint)

@@ -2,20 +2,20 @@ internal import CWebImageSandboxShims
 import FoundationEssentials
 import WebImageCore
 
-/// What a decode worker says. The pixels come with it.
+/// The answer of a decode worker. The pixels come with it.
 enum DecodeAnswer: MessageFields {
     /// The worker is behind its fence and waits for commands.
     case ready(Fence)
     /// The command is done, and there is nothing to show.
     case done
-    /// The worker does not know the handle: it was started after the file was sent.
+    /// The worker does not know the handle, because it was started after the file was sent.
     case unknown
-    /// The URL of the error is the app's.
+    /// The decoder failed. The app adds the URL to the error.
     case failure(ImageError)
     case image(ImageDescription)
     case frame(index: Int, PixelDescription)
 
-    /// The rights that a worker has given up, as the bits of gwi_worker_close_fence.
+    /// The rights that a worker has given up, as bits of gwi_worker_close_fence.
     struct Fence: OptionSet {
         var rawValue: UInt32
 
@@ -96,7 +96,7 @@ struct PixelDescription: MessageFields {
 
     var format: PixelBuffer.Format { hasAlpha ? .rgbaPremultiplied : .rgb }
 
-    /// The bytes of the pixels, which fit in memory.
+    /// The number of bytes of the pixels, which fits into memory.
     var byteCount: Int { size.pixelCount * format.bytesPerPixel * colors.bytesPerChannel }
 
     mutating func code(_ coder: inout MessageCoder) throws(MessageCoder.Malformed) {
@@ -109,7 +109,7 @@ struct PixelDescription: MessageFields {
     }
 }
 
-/// What is known of a decoded image beside its pixels.
+/// The properties of a decoded image, without its pixels.
 struct ImageDescription: MessageFields {
     var pixels = PixelDescription()
     var naturalSize = PixelSize(width: 0, height: 0)
@@ -119,7 +119,7 @@ struct ImageDescription: MessageFields {
     var isPartial = false
     var isPreview = false
     var isThumbnail = false
-    /// The frames of an animation, whose durations follow the pixels.
+    /// The animation, whose durations follow the pixels.
     var animation: Animation?
 
     struct Animation {
@@ -167,7 +167,7 @@ struct ImageDescription: MessageFields {
 extension ImageError: MessageFields {
     mutating func code(_ coder: inout MessageCoder) throws(MessageCoder.Malformed) {
         var (code, reason, remedy) = (code, reason, remedy)
-        // The errors of decoders. A worker has no word on others, such as whether the app is offline.
+        // Only errors of decoders are allowed. A worker must not claim others, such as that the app is offline.
         try coder.code(&code, among: [.badImageData, .unsupportedFormat, .imageTooLarge, .decoderUnavailable])
         try coder.code(&reason)
         try coder.code(&remedy)
@@ -177,7 +177,7 @@ extension ImageError: MessageFields {
         try coder.code(&unreservedPixelCount)
     }
 
-    /// The error for the app, which alone knows the URL.
+    /// The error with the URL, which only the app knows.
     func of(_ url: URL?) -> ImageError {
         var error = ImageError(code, url: url, reason: reason, remedy: remedy)
         (error.dependsOnRequest, error.isOfLaterFrames) = (dependsOnRequest, isOfLaterFrames)

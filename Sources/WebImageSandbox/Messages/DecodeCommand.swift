@@ -1,21 +1,21 @@
 import WebImageCore
 
-/// What the app asks of a decode worker. The bytes of a file come with it.
+/// A command of the app to a decode worker. The bytes of a file come with it.
 struct DecodeCommand: MessageFields {
     enum Kind: CaseIterable {
         /// Decodes a whole file.
         case decode
         /// Finds the thumbnail in a file.
         case thumbnail
-        /// Starts to decode a file that is arriving, and names it.
+        /// Starts to decode an arriving file under a handle.
         case begin
-        /// Takes the next bytes of such a file.
+        /// Adds the next bytes of an arriving file.
         case append
-        /// Asks for what is to be seen of it.
+        /// Asks for a partial image of an arriving file.
         case partialImage
-        /// Takes the whole file.
+        /// Adds the whole file, and asks for its image.
         case finish
-        /// Asks for a frame of an animation, with the bytes of the file that the worker has not.
+        /// Asks for a frame of an animation, and adds bytes of the file that the worker does not have yet.
         case frame
         /// Forgets a file. There is no answer.
         case close
@@ -27,23 +27,23 @@ struct DecodeCommand: MessageFields {
     }
 
     var kind: Kind
-    /// Names what the worker keeps between commands.
+    /// Identifies what the worker keeps between commands.
     var handle: UInt64
     var format = ImageFormat.unknown
     var options = DecodeOptions()
-    /// The part of the image that is wanted.
+    /// The requested part of the image.
     var region = DecodeRegion()
-    /// The frame that is wanted.
+    /// The index of the requested frame.
     var index = 0
     /// The number of bytes of an animation's file that were sent before.
     var offset = 0
     /// Whether more of an animation's file will follow.
     var isArriving = false
-    /// The number of bytes of the file that come with the command; `nil` for none.
+    /// The number of bytes of the file that come with the command; `nil` if there are none.
     var byteCount: Int?
-    /// Where they are.
+    /// Where these bytes are.
     var carrier = WorkerCarrier.message
-    /// What the answer may bring, if that is less than the options allow. It stays in the app.
+    /// What the answer may contain, if that is less than the options allow. It is not sent.
     var limit: DecodeAnswer.Limit?
 
     init(_ kind: Kind = .close, handle: UInt64 = 0) {
@@ -68,7 +68,7 @@ struct DecodeCommand: MessageFields {
     }
 }
 
-/// What matters to a decoder of the library. The URL stays in the app, and so does the account of its memory.
+/// The options that decoders of the library use. The URL and the memory budget are not sent.
 extension DecodeOptions: MessageFields {
     mutating func code(_ coder: inout MessageCoder) throws(MessageCoder.Malformed) {
         try size.code(&coder)

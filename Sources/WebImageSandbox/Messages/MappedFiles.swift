@@ -3,8 +3,8 @@ package import FoundationEssentials
 import Glibc
 import Synchronization
 
-/// The files without a name that this process has mapped, with their descriptors: a decode worker maps the same file instead of
-/// taking a copy of its bytes.
+/// The unnamed files that this process has mapped, with their descriptors. A decode worker maps the same file instead
+/// of copying its bytes.
 package enum MappedFiles {
     private struct File {
         let descriptor: Int32
@@ -13,7 +13,7 @@ package enum MappedFiles {
 
     /// The files by the addresses of their bytes.
     private static let files = Mutex<[UInt: File]>([:])
-    /// The most descriptors that are kept, of those that the process may have: transfers and the app need some as well.
+    /// The largest number of descriptors to keep, a part of the limit of the process: transfers and the app need some as well.
     private static let mostDescriptors: Int = {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 16 }
@@ -21,14 +21,14 @@ package enum MappedFiles {
     }()
 
     /// Maps a file for reading.
-    /// - Parameter descriptor: The file, which stays the caller's.
-    /// - Returns: `nil` when there is no room for it: a process has a limited number of mappings, and may have one of addresses.
+    /// - Parameter descriptor: The file, which the caller still owns.
+    /// - Returns: `nil` if it cannot be mapped, because mappings and addresses of a process are limited.
     package static func map(_ descriptor: Int32, byteCount: Int) -> Data? {
         mapped(descriptor, byteCount: byteCount)?.data
     }
 
     private static func mapped(_ descriptor: Int32, byteCount: Int) -> (data: Data, isKept: Bool)? {
-        // Before Linux 6.7, a sealed file cannot be mapped as shared. Pages that nobody writes to are shared anyway.
+        // Before Linux 6.7, a sealed file cannot be mapped as shared. Pages that are not written to are shared anyway.
         guard byteCount > 0, let start = mmap(nil, byteCount, PROT_READ, MAP_PRIVATE, descriptor, 0),
             start != MAP_FAILED
         else { return nil }
@@ -37,8 +37,8 @@ package enum MappedFiles {
         return (data, isKept)
     }
 
-    /// A copy of bytes in a file in memory, which nobody can change.
-    /// - Returns: `nil` when there is no memory, or when so many files are mapped that it would be one more copy.
+    /// Copies bytes into a memory file that cannot be changed.
+    /// - Returns: `nil` if there is no memory, or if so many files are mapped that the copy would gain nothing.
     static func copy(_ data: Data) -> Data? {
         guard files.withLock({ $0.count < mostDescriptors }) else { return nil }
         let descriptor = data.withUnsafeBytes { bytes in
@@ -50,7 +50,7 @@ package enum MappedFiles {
         return mapped(descriptor, byteCount: data.count).flatMap { $0.isKept ? $0.data : nil }
     }
 
-    /// The descriptor of the file that is mapped as these bytes, valid as long as they are; `nil` for other bytes.
+    /// The descriptor of the file that is mapped as these bytes, valid as long as the bytes are; `nil` for other bytes.
     static func descriptor(of data: Data) -> Int32? {
         data.withUnsafeBytes { bytes in
             let file = files.withLock { $0[UInt(bitPattern: bytes.baseAddress)] }
@@ -63,7 +63,7 @@ package enum MappedFiles {
         at start: UnsafeMutableRawPointer,
         byteCount: Int
     ) -> Bool {
-        // Nobody to whom it is handed may write to a file on disk. One in memory is sealed.
+        // Processes that get the descriptor must not be able to write to a file on disk. A memory file is sealed.
         let readable = open("/proc/self/fd/\(descriptor)", O_RDONLY | O_CLOEXEC)
         guard readable >= 0 else { return false }
         let isKept = files.withLock { files in
@@ -76,7 +76,7 @@ package enum MappedFiles {
     }
 
     private static func forget(_ start: UnsafeMutableRawPointer, byteCount: Int) {
-        // Another file may be mapped there as soon as this one is not.
+        // After munmap, another file may be mapped at this address at once.
         let file = files.withLock { $0.removeValue(forKey: UInt(bitPattern: start)) }
         if let file { close(file.descriptor) }
         munmap(start, byteCount)

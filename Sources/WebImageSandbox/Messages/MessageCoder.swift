@@ -1,7 +1,7 @@
 import FoundationEssentials
 import WebImageCore
 
-/// What a message says. Each type lists its fields once, for the process that writes them and the one that reads them.
+/// The fields of a message. Each type lists its fields once, for both writing and reading.
 protocol MessageFields {
     mutating func code(_ coder: inout MessageCoder) throws(MessageCoder.Malformed)
 }
@@ -19,10 +19,10 @@ extension MessageFields {
     }
 }
 
-/// Writes the fields of a message between the app and its decode workers, or reads them. The other end may be in the hands of an
-/// attacker: nothing that it says makes a reader leave its bytes.
+/// Writes or reads the fields of a message between the app and its decode workers. An attacker may control the other
+/// end, so no message makes a reader leave its bytes.
 struct MessageCoder {
-    /// A message that no writer has written, or that this process has no memory for.
+    /// A message that no writer produces, or that this process has no memory for.
     struct Malformed: Error {
         var isOfMemory = false
     }
@@ -30,7 +30,7 @@ struct MessageCoder {
     static let longestText = 1024
 
     let isReading: Bool
-    /// What is written, or not read yet.
+    /// The bytes that were written, or that are not read yet.
     private(set) var bytes: ArraySlice<UInt8>
 
     init() {
@@ -40,7 +40,7 @@ struct MessageCoder {
 
     init(reading bytes: ArraySlice<UInt8>) { (isReading, self.bytes) = (true, bytes) }
 
-    /// Refuses what no writer writes.
+    /// Rejects values that no writer produces.
     func check(_ isValid: Bool) throws(Malformed) {
         if isReading, !isValid { throw Malformed() }
     }
@@ -72,7 +72,7 @@ struct MessageCoder {
         value = Double(bitPattern: bits)
     }
 
-    /// One of a few values. Another one is written as the first of them.
+    /// One of a few values. Any other value is written as the first of them.
     mutating func code<Value: Equatable>(_ value: inout Value, among values: [Value]) throws(Malformed) {
         var index = UInt8(values.firstIndex(of: value) ?? 0)
         try code(&index)
@@ -105,7 +105,7 @@ struct MessageCoder {
         try code(&size.height)
     }
 
-    /// The size of an image, with as many pixels a side as any may have (``DecodeOptions``).
+    /// The size of an image, with at most the largest side that an image may have (``DecodeOptions``).
     mutating func code(imageSize size: inout PixelSize) throws(Malformed) {
         try code(&size)
         try check(!size.isEmpty && max(size.width, size.height) <= 1 << 20)

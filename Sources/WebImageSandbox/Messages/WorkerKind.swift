@@ -1,18 +1,18 @@
 import WebImageCore
 
-/// What a decode worker decodes. Each kind has separate processes, which load their libraries and fonts before they give up their rights.
+/// The kinds of decode workers. Each kind has separate processes, which load their libraries and fonts before giving up rights.
 package enum WorkerKind: Int32, Sendable, CaseIterable {
     /// The formats of the library's own decoders, which load nothing.
     case codecs
     /// The formats of gdk-pixbuf, whose modules are loaded.
     case modules
-    /// SVG, which contains text: the files of fonts may be read.
+    /// SVG, which contains text, so font files may be read.
     case drawings
 
-    /// Whether there are files that the worker reads, of which Landlock says which.
+    /// Whether the worker reads files, which Landlock restricts to fonts.
     package var readsFonts: Bool { self == .drawings }
 
-    /// Why a worker with these protections is none; `nil` when it is one.
+    /// Why these protections are not enough for a worker; `nil` if they are.
     func missing(in fence: DecodeAnswer.Fence) -> String? {
         guard readsFonts else {
             return fence.isDisjoint(with: [.systemCalls, .files])

@@ -3,28 +3,28 @@ import Glibc
 import Synchronization
 import WebImageCore
 
-/// Where the bytes of a file, or of pixels, travel between the app and a decode worker.
+/// How the bytes of a file, or of pixels, travel between the app and a decode worker.
 enum WorkerCarrier: CaseIterable {
-    /// In the message, behind what it says.
+    /// In the message, after its fields.
     case message
-    /// In the memory that both share, for one message at a time. It stays mapped: memory that is new for each image takes longer
-    /// than to copy the bytes.
+    /// In the shared memory, for one message at a time. It stays mapped, because mapping new memory for each image
+    /// takes longer than copying.
     case sharedMemory
-    /// In a file in memory that comes with the message, for what is large.
+    /// In a memory file that comes with the message, for large amounts.
     case file
 
-    /// - Parameter room: The bytes that the shared memory has for them.
+    /// - Parameter room: The size of the shared memory in bytes.
     init(byteCount: Int, room: Int) {
         self = byteCount <= WorkerMessage.largestInline ? .message : byteCount <= room ? .sharedMemory : .file
     }
 }
 
-/// The memory that the app shares with a worker: files go one way in its first half, and pixels the other way in its second.
+/// The memory that the app shares with a worker: files travel in its first half, and pixels in its second.
 struct SharedMemory {
     let toWorker: UnsafeMutableRawBufferPointer
     let toApp: UnsafeMutableRawBufferPointer
 
-    /// The size in bytes of both halves. Pages that are never used take no memory.
+    /// The size in bytes of both halves. Unused pages take no memory.
     static let byteCount = 4 << 20
 
     init(_ start: UnsafeMutableRawPointer, byteCount: Int) {
@@ -34,9 +34,9 @@ struct SharedMemory {
     }
 }
 
-/// The half of the shared memory in which a worker decodes, so that most pixels are where the app reads them at once.
+/// The half of the shared memory in which a worker decodes, so that most pixels need not be copied for the app.
 ///
-/// @unchecked: the memory is as mutable as that of malloc, and given out once at a time.
+/// @unchecked: the memory is as mutable as that of malloc, and each part is handed out once at a time.
 final class SharedPixelMemory: PixelMemory, @unchecked Sendable {
     private let memory: UnsafeMutableRawBufferPointer
     private let state = Mutex((end: 0, bufferCount: 0))
@@ -47,7 +47,7 @@ final class SharedPixelMemory: PixelMemory, @unchecked Sendable {
         state.withLock { state in
             guard byteCount <= memory.count - state.end else { return nil }
             let start = memory.baseAddress.map { $0 + state.end }
-            // Whole lines of the processor's cache.
+            // Sizes are rounded up to whole cache lines.
             state = (min(state.end + (byteCount + 63) & ~63, memory.count), state.bufferCount + 1)
             return start
         }
@@ -60,7 +60,7 @@ final class SharedPixelMemory: PixelMemory, @unchecked Sendable {
         }
     }
 
-    /// The place of bytes in the memory; `nil` when they are elsewhere.
+    /// The offset of bytes in the memory; `nil` if they are elsewhere.
     func offset(of bytes: UnsafeRawBufferPointer) -> Int? {
         guard let start = memory.baseAddress, let other = bytes.baseAddress, other >= UnsafeRawPointer(start),
             other < UnsafeRawPointer(start + memory.count)
@@ -69,17 +69,17 @@ final class SharedPixelMemory: PixelMemory, @unchecked Sendable {
     }
 }
 
-/// What both ends of the socket agree on.
+/// The format of messages on the socket.
 enum WorkerMessage {
-    /// The most bytes that travel in a message.
+    /// The largest number of bytes that travel in a message.
     static let largestInline = 8 << 10
     /// The size of the largest message.
     static let largestSize = largestInline + (8 << 10)
 
-    /// Sends a message and the bytes that belong to it.
+    /// Sends a message and its bytes.
     /// - Parameters:
-    ///   - file: A file with these bytes, if there is one, of which the other process gets a descriptor of its own.
-    ///   - memory: Where bytes go that are neither in the message nor in a file.
+    ///   - file: A file with these bytes, if there is one. The other process gets a duplicate of its descriptor.
+    ///   - memory: Where bytes are written that are neither in the message nor in a file.
     static func send(
         _ message: [UInt8],
         _ bytes: [UnsafeRawBufferPointer],

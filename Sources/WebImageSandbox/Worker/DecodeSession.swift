@@ -1,8 +1,8 @@
 import FoundationEssentials
 import WebImageCore
 
-/// What a decode worker does: it answers the commands of the app, one at a time, and keeps the files that arrive and the animations
-/// that play.
+/// The work of a decode worker. It answers the commands of the app, one at a time, and keeps arriving files and running
+/// animations.
 final class DecodeSession {
     typealias Pixels = (PixelBuffer, durations: [Int64])
 
@@ -13,14 +13,14 @@ final class DecodeSession {
     init(coders: CoderRegistry) { self.coders = coders }
 
     /// - Parameter data: The bytes that came with the command.
-    /// - Returns: `nil` when the command has no answer.
+    /// - Returns: `nil` if the command has no answer.
     func answer(_ command: DecodeCommand, _ data: Data) -> (DecodeAnswer, Pixels?)? {
         do throws(ImageError) {
             switch command.kind {
             case .decode: return describe(try coder(for: data, command).decode(data, options: command.options))
             case .region:
                 let coder = try coder(for: data, command)
-                // The app ends a worker whose image it does not want.
+                // The app ends a worker if it no longer wants the image.
                 return describe(try coder.decode(command.region, of: data, options: command.options) { false })
             case .thumbnail:
                 let coder = try? coder(for: data, command)
@@ -74,7 +74,7 @@ final class DecodeSession {
 
     private func frame(_ data: Data, _ command: DecodeCommand) throws(ImageError) -> (DecodeAnswer, Pixels?) {
         let isAll = command.offset == 0 && command.byteCount != nil
-        // The end of a file that was arriving brings all of it where both processes map it.
+        // The last part of an arriving file is the whole file if both processes map it.
         if isAll, command.isArriving || animations[command.handle] == nil {
             animations[command.handle] = WorkerAnimation(command, coders)
         }

@@ -1,13 +1,13 @@
 import FoundationEssentials
 import WebImageCore
 
-/// An animation in a decode worker, whose file may still be arriving. Each frame is decoded once, however often the file has grown.
+/// An animation in a decode worker, whose file may still be arriving. Each frame is decoded once, even if the file grows.
 final class WorkerAnimation {
     private let coders: CoderRegistry
     private let format: ImageFormat
     private let options: DecodeOptions
     private var data = Data()
-    /// Decodes the file as long as it arrives.
+    /// Decodes the file while it is arriving.
     private var decoder: (any IncrementalImageDecoding)?
     private var frames: (any InterruptibleFrameDecoding)?
     private var isWhole = false
@@ -21,14 +21,14 @@ final class WorkerAnimation {
     /// The number of bytes of the file so far.
     var byteCount: Int { data.count }
 
-    /// Takes the next bytes of the file.
+    /// Adds the next bytes of the file.
     /// - Parameters:
-    ///   - isAll: Whether they are all of the file so far, in memory that is kept rather than copied.
-    ///   - isArriving: Whether more will follow.
+    ///   - isAll: Whether they are the whole file so far, in memory that is kept rather than copied.
+    ///   - isArriving: Whether more bytes will follow.
     func append(_ next: Data, isAll: Bool, isArriving: Bool) throws(ImageError) {
         guard !isWhole else { return }
         isWhole = !isArriving
-        // Bytes without a new frame change nothing, but those that end the file do.
+        // Bytes without a new frame change nothing, except at the end of the file.
         guard !next.isEmpty || isWhole else { return }
         if isAll { data = next } else { data.append(next) }
         do throws(ImageError) {
@@ -42,7 +42,7 @@ final class WorkerAnimation {
         }
     }
 
-    /// - Returns: `nil` when no frame is new.
+    /// - Returns: `nil` if there is no new frame.
     private func grown(by next: Data) throws(ImageError) -> ImageAnimation? {
         if isWhole {
             if let decoder = exchange(&decoder, with: nil) { return try decoder.finish(data).animation }
@@ -56,7 +56,7 @@ final class WorkerAnimation {
         return decoder?.partialImage()?.animation
     }
 
-    /// Decodes a frame, or one on the way to it when that takes long: others wait for the worker.
+    /// Decodes a frame, or one on the way to it if decoding takes long, because other animations wait for the worker.
     func frame(towards index: Int) throws(ImageError) -> (index: Int, pixels: PixelBuffer) {
         guard let frames else { throw options.badData("The file has one frame, so there is no frame \(index)") }
         let start = ContinuousClock.now

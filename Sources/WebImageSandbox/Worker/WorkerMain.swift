@@ -3,13 +3,13 @@ import FoundationEssentials
 import Glibc
 package import WebImageCore
 
-/// A zygote that has loaded its decoders, from there to the end of the app, and the workers that it forks.
+/// The main program of a zygote after it has loaded its decoders, and of the workers that it forks.
 package enum WorkerMain {
-    /// Makes a worker for each one that the app wants, which answers its commands. Returns at the end of either process.
+    /// Forks a worker for each request of the app. A worker answers commands. Returns when either process ends.
     /// - Parameters:
     ///   - socket: The socket to the app.
-    ///   - readable: The folders with files that the decoders read all the same.
-    ///   - decodingLimit: The bytes that all decodes of the app may take together.
+    ///   - readable: The folders of files that the decoders may read.
+    ///   - decodingLimit: The largest number of bytes of all decodes of the app together.
     package static func run(
         on socket: Int32,
         _ kind: WorkerKind,
@@ -17,13 +17,13 @@ package enum WorkerMain {
         readable: [UnsafePointer<CChar>?],
         decodingLimit: Int
     ) {
-        // The seed of hashed collections.
+        // This creates the seed of hashed collections before the first fork.
         _ = Set([1])
         var size = 0
         guard let memory = gwi_zygote_run(&size) else { return }
-        // From here on this is a worker.
+        // From here on, this process is a worker.
         let session = DecodeSession(coders: coders)
-        // The library's own decoders have no threads, but some modules have.
+        // The library's own decoders start no threads, but some modules do.
         let fence = DecodeAnswer.Fence(
             rawValue: gwi_worker_close_fence(limits(kind, decodingLimit), readable, readable.count, kind != .codecs)
         )
@@ -35,11 +35,11 @@ package enum WorkerMain {
         }
     }
 
-    /// What a worker may take, whatever a file says: as much memory as all decodes of the app may together, and what the program and its
-    /// libraries take; and for an answer as much again.
+    /// The resource limits of a worker: as much memory as all decodes of the app may take together, plus that of the
+    /// program and its libraries; and as much again for an answer.
     private static func limits(_ kind: WorkerKind, _ decodingLimit: Int) -> gwi_worker_limits {
         let memory = UInt64(mappedByteCount + decodingLimit + (1 << 30))
-        // Beside /dev/null and the socket there is one file in memory at a time, and with drawings those of fonts.
+        // Besides /dev/null and the socket there is one memory file at a time; drawings also need those of fonts.
         return gwi_worker_limits(memory: memory, file: UInt64(decodingLimit), descriptors: kind == .drawings ? 16 : 5)
     }
 
@@ -68,8 +68,8 @@ final class WorkerChannel {
         buffer = .allocate(byteCount: WorkerMessage.largestSize, alignment: 16)
     }
 
-    /// The next command, and the bytes that came with it.
-    /// - Returns: `nil` when the app has ended, or says what no app says.
+    /// Receives the next command, and the bytes that came with it.
+    /// - Returns: `nil` if the app has ended or sent a malformed message.
     func receive() -> (DecodeCommand, Data)? {
         giveMemoryBackWhenIdle()
         var file: Int32 = -1
@@ -84,7 +84,7 @@ final class WorkerChannel {
         case .message: return (command, Data(coder.bytes))
         case .sharedMemory:
             guard byteCount <= memory.toWorker.count, let start = memory.toWorker.baseAddress else { return nil }
-            // The next command overwrites it.
+            // The next command overwrites the memory.
             return (
                 command,
                 command.kind.keepsBytes
@@ -92,22 +92,22 @@ final class WorkerChannel {
                     : Data(bytesNoCopy: start, count: byteCount, deallocator: .none)
             )
         case .file:
-            // The app lets nobody change it.
+            // The app makes sure that the file cannot change.
             guard let start = gwi_file_map(file, byteCount) else { return nil }
             return (command, Data(bytesNoCopy: start, count: byteCount, deallocator: .custom { munmap($0, $1) }))
         }
     }
 
-    /// What malloc keeps of the last files is of no use to a worker that has nothing to do.
+    /// Releases the memory that malloc retains after the last files, once the worker is idle.
     private func giveMemoryBackWhenIdle() {
         var descriptor = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
         if poll(&descriptor, 1, Self.idleMilliseconds) == 0 { gwi_malloc_trim() }
     }
 
-    /// Between two images of a list, or two frames of an animation, there is less.
+    /// The idle time in milliseconds, which is longer than the pause between two images of a list or two frames.
     private static let idleMilliseconds: Int32 = 250
 
-    /// - Parameter pixels: The pixels, and the durations of frames behind them.
+    /// - Parameter pixels: The pixels, and the durations of frames that follow them.
     func send(_ answer: DecodeAnswer, _ pixels: (PixelBuffer, durations: [Int64])? = nil) {
         guard let (buffer, durations) = pixels else { return send(answer, [], in: .message) }
         buffer.withUnsafeBytes { bytes in
@@ -136,13 +136,13 @@ final class WorkerChannel {
 
     private func send(_ answer: DecodeAnswer, _ bytes: [UnsafeRawBufferPointer], in carrier: WorkerCarrier) {
         let isSent = WorkerMessage.send(answer.message, bytes, in: carrier, memory: memory.toApp, on: socket)
-        // Without memory for the answer there is none, and without an answer the app would wait.
+        // Without memory for the answer it cannot be sent, and the app would wait for it.
         if !isSent { _exit(1) }
     }
 }
 
 extension DecodeAnswer {
-    /// The same answer, with its pixels elsewhere.
+    /// The same answer with its pixels in another place.
     fileprivate func with(_ carrier: WorkerCarrier, _ offset: Int) -> DecodeAnswer {
         switch self {
         case .image(var image):
