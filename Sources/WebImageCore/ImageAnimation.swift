@@ -1,12 +1,12 @@
 public import FoundationEssentials
 
-/// The frames of an animated image: their durations, and a decoder for their pixels. It keeps the bytes of the file, not
-/// the decoded frames.
+/// The frames of an animated image: their durations, and a decoder for their pixels. It keeps the bytes of the file,
+/// not the decoded frames.
 public final class ImageAnimation: Sendable {
     /// The duration of each frame. Durations below 11 ms become 100 ms, as in browsers.
     public let durations: [Duration]
-    /// The number of times to play the animation; 0 means endlessly. A GIF without a looping extension plays once; one
-    /// that asks for *n* repetitions plays *n* + 1 times.
+    /// The number of times to play the animation; 0 means endlessly. A GIF without a looping extension plays once; a
+    /// GIF with *n* repetitions plays *n* + 1 times.
     public let loopCount: Int
     /// The size of the decoded, upright frames in pixels.
     package let size: PixelSize
@@ -14,23 +14,23 @@ public final class ImageAnimation: Sendable {
     package let hasAlpha: Bool
     /// The size in bytes of the file, which the animation keeps in memory.
     package let byteCount: Int
-    /// The bytes of the whole file; `nil` for an animation that a transformer has changed, that is still arriving, or of an
-    /// app's own decoder.
+    /// The bytes of the whole file; `nil` for an animation that a transformer has changed, that is still arriving, or
+    /// that comes from your own decoder.
     ///
-    /// They are what the animation decodes its frames of, so that nothing is kept twice.
+    /// The animation decodes its frames from these bytes, so nothing is kept twice.
     public let fileData: Data?
-    /// What tells that two animations begin with the same frames; `nil` unless the file was shown while it arrived.
+    /// The identity of the arriving file, which two animations share if they start with the same frames; `nil` for other files.
     private let arrival: (ArrivingAnimation, ImageOrientation)?
-    /// The number of transformations of each frame. All images of a load have the same ones, unless one lacks a color profile.
+    /// The number of transformations of each frame. It is the same for all images of a load, unless one lacks a color profile.
     private let mapCount: Int
     /// Counts the bytes of the file; `nil` for an image that was not loaded.
     private let memory: MemoryBudget.Reservation?
-    /// Creates the decoder of a player, also where the frames are those of an app.
+    /// Creates the decoder of a player, even if the frames come from an app's decoder.
     package let makeInterruptibleDecoder: @Sendable () -> any InterruptibleFrameDecoding
 
-    /// Creates an animation. Decoders call this.
+    /// Creates an animation. Call this in your own decoder.
     /// - Parameters:
-    ///   - durations: The duration of each frame; at least two. The longest is a day.
+    ///   - durations: The duration of each frame, at least two. Durations below 11 ms become 100 ms, and none exceeds a day.
     ///   - loopCount: The number of times to play the animation; 0 means endlessly.
     ///   - size: The size of the decoded frames in pixels.
     ///   - hasAlpha: Whether any frame has transparent pixels.
@@ -59,7 +59,7 @@ public final class ImageAnimation: Sendable {
 
     /// - Parameters:
     ///   - fileData: The bytes of the whole file.
-    ///   - arrival: What the images of a file that is arriving share, and the orientation of this one.
+    ///   - arrival: The identity that the images of an arriving file share, and the orientation of this one.
     ///   - memory: Counts the bytes of the file.
     package init(
         durations: [Duration],
@@ -87,9 +87,9 @@ public final class ImageAnimation: Sendable {
 
     private static let shortestDuration = Duration.milliseconds(11)
     private static let defaultDuration = Duration.milliseconds(100)
-    /// No format has frames of more than a day. The duration of many long frames stays a number.
+    /// No format has frames of more than a day. The limit keeps the sum of many long frames finite.
     private static let longestDuration = Duration.seconds(86_400)
-    /// A terabyte, so that the costs of many images add up.
+    /// A terabyte, so that the sum of the costs of many images stays finite.
     private static let largestFile = 1 << 40
 
     /// The number of frames, at least two.
@@ -107,7 +107,7 @@ public final class ImageAnimation: Sendable {
     /// Creates a decoder. Each player needs its own.
     public func makeDecoder() -> any FrameDecoding { makeInterruptibleDecoder() }
 
-    /// Whether the animation begins with the frames of another one: that of the same file when less of it had arrived.
+    /// Whether the animation starts with the frames of another one, which was made from less of the same file.
     package func continues(_ other: ImageAnimation) -> Bool {
         guard let arrival, let before = other.arrival else { return false }
         return arrival.0 === before.0 && arrival.1 == before.1 && mapCount == other.mapCount
@@ -118,7 +118,7 @@ public final class ImageAnimation: Sendable {
     /// - Parameters:
     ///   - size: The size of the transformed frames in pixels. Default: unchanged.
     ///   - hasAlpha: Whether transformed frames have transparent pixels. Default: unchanged.
-    ///   - keepsFile: Whether the frames are still those of the file. Default: no.
+    ///   - keepsFile: Whether the frames still match the file. Default: no.
     ///   - transform: Runs on the decoding thread. If it returns `nil`, the animation ends before this frame.
     package func mapFrames(
         size: PixelSize? = nil,
@@ -150,27 +150,27 @@ public protocol FrameDecoding: AnyObject, Sendable {
     func frame(at index: Int) throws(ImageError) -> PixelBuffer
 }
 
-/// A decoder that can stop on the way to a frame which depends on those before it, and keeps memory between frames.
+/// A decoder that can stop on the way to a frame that depends on earlier ones, and that keeps memory between frames.
 package protocol InterruptibleFrameDecoding: FrameDecoding {
     /// Whether there is memory to release.
     var keepsMemory: Bool { get }
 
-    /// Decodes frames up to one of them, or fewer.
-    /// - Parameter stopsEarly: Asked after each frame on the way, whether the frame reached will do.
+    /// Decodes frames up to an index, or fewer.
+    /// - Parameter stopsEarly: Called after each frame on the way. Returns whether this frame will do.
     /// - Returns: The frame reached.
     func frame(towards index: Int, stopsEarly: () -> Bool) throws(ImageError) -> (index: Int, pixels: PixelBuffer)
 
-    /// The memory that the last call lacked; `nil` when it did not fail, or when it failed for another reason.
+    /// The memory that the last call lacked; `nil` if it did not fail, or failed for another reason.
     var missingMemory: MissingMemory? { get }
 
-    /// Gives back the memory that the decoder keeps between frames. The next frame takes it again.
+    /// Releases the memory that the decoder keeps between frames. The next frame takes it again.
     func releaseMemory()
 
-    /// Goes on from what a decoder of the same file has drawn when less of the file had arrived. That one starts over.
+    /// Continues from the canvas of a decoder of the same file, made when less of the file had arrived. That decoder starts over.
     func takeOver(from other: any FrameDecoding)
 }
 
-/// Memory for which a decoder can wait.
+/// Memory that a decoder can wait for.
 package struct MissingMemory: Sendable {
     let budget: MemoryBudget
     let byteCount: Int
@@ -184,7 +184,7 @@ extension InterruptibleFrameDecoding {
     package var keepsMemory: Bool { true }
 
     package func frame(at index: Int) throws(ImageError) -> PixelBuffer {
-        // A worker stops on the way by itself.
+        // A worker may stop on the way.
         while true {
             let (reached, pixels) = try frame(towards: index) { false }
             if reached == index { return pixels }
@@ -193,13 +193,13 @@ extension InterruptibleFrameDecoding {
 }
 
 extension FrameDecoding {
-    /// The decoder, or for one of an app what stands for it.
+    /// The decoder itself, or a wrapper for a decoder of the app.
     fileprivate var interruptible: any InterruptibleFrameDecoding {
         self as? any InterruptibleFrameDecoding ?? PlainFrames(self)
     }
 }
 
-/// The frames of an app's decoder, which neither stops nor has memory to release.
+/// The frames of an app's decoder, which neither stops early nor has memory to release.
 private final class PlainFrames: InterruptibleFrameDecoding {
     private let decoder: any FrameDecoding
 
@@ -263,8 +263,8 @@ private final class TransformingFrameDecoder: InterruptibleFrameDecoding {
     }
 }
 
-/// The identity of an animated file that is arriving. The images of its frames so far share it, which tells that the frames that
-/// two of them have in common are the same, so that a player need not decode them again.
+/// The identity of an animated file that is arriving. The images of its frames share it. It shows that the frames that
+/// two of them have in common are equal, so that a player need not decode them again.
 package final class ArrivingAnimation: Sendable {
     package init() {}
 }

@@ -11,7 +11,7 @@ package final class FrameCanvas {
     package let size: PixelSize
     /// RGBA pixels, row after row.
     package let pixels: UnsafeMutablePointer<UInt32>
-    /// Whether an image has the memory.
+    /// Whether an image has taken over the memory.
     private var isTaken = false
 
     /// - Returns: `nil` if memory runs out.
@@ -77,12 +77,12 @@ package final class FrameCanvas {
         }
     }
 
-    /// Makes an image of the canvas in its own memory. Nothing may use the canvas any more.
+    /// Turns the canvas into an image that uses its memory. The canvas must not be used afterwards.
     func takePixels(hasAlpha: Bool) -> PixelBuffer {
         isTaken = true
         guard !hasAlpha else { return PixelBuffer(adopting: pixels, size: size, format: .rgbaPremultiplied) }
         PixelBuffer.pack(pixels, into: pixels, size.pixelCount)
-        // Less memory is always there, without a copy where it is much.
+        // Shrinking does not fail, and does not copy large blocks.
         let start = realloc(pixels, size.pixelCount * 3) ?? UnsafeMutableRawPointer(pixels)
         return PixelBuffer(adopting: start, size: size, format: .rgb)
     }

@@ -1,7 +1,7 @@
-/// Composes the frames of an animation. For a frame out of order it starts at the nearest frame that does not depend on
-/// earlier ones.
+/// Composes the frames of an animation. For a frame out of order, it starts at the nearest frame that does not depend
+/// on earlier ones.
 ///
-/// @unchecked: one thread at a time uses a frame decoder, as FrameDecoding demands.
+/// @unchecked: one thread at a time uses a frame decoder, as FrameDecoding requires.
 package final class FrameComposer: InterruptibleFrameDecoding, @unchecked Sendable {
     private let source: any FrameSource
     private let layouts: [FrameLayout]
@@ -19,7 +19,7 @@ package final class FrameComposer: InterruptibleFrameDecoding, @unchecked Sendab
     private var current: Int?
     /// The pixels beneath the current frame, if its disposal restores them.
     private var saved: [UInt32] = []
-    /// Whether what is beneath a frame is kept for its disposal.
+    /// Whether the pixels beneath a frame are kept for its disposal.
     private var keepsBeneath = true
 
     /// - Parameters:
@@ -58,9 +58,9 @@ package final class FrameComposer: InterruptibleFrameDecoding, @unchecked Sendab
         return (current ?? index, pixels)
     }
 
-    /// Decodes the first frame, which takes the memory of the canvas.
+    /// Decodes the first frame, which takes over the memory of the canvas.
     func takeFirstFrame() throws(ImageError) -> PixelBuffer {
-        // Nothing follows that would restore what is beneath the frame.
+        // No later frame restores the pixels beneath the first one.
         keepsBeneath = false
         defer { keepsBeneath = true }
         try compose(towards: 0) { false }
@@ -69,7 +69,7 @@ package final class FrameComposer: InterruptibleFrameDecoding, @unchecked Sendab
         return try pixels.resized(to: target, orientation: orientation, options)
     }
 
-    /// Draws a frame, or one on the way to it, on the canvas.
+    /// Draws a frame on the canvas, or a frame on the way to it.
     private func compose(towards index: Int, stopsEarly: () -> Bool) throws(ImageError) {
         missingMemory = nil
         guard layouts.indices.contains(index) else {
@@ -99,7 +99,7 @@ package final class FrameComposer: InterruptibleFrameDecoding, @unchecked Sendab
     }
 
     package func takeOver(from other: any FrameDecoding) {
-        // Pixels beneath a frame that are more than before need memory that is not there yet.
+        // If restoring needs more pixels than before, memory for them is not reserved yet.
         guard let other = other as? FrameComposer, other !== self, other.size == size, other.byteCount == byteCount
         else { return }
         (canvas, current, saved, reservation) = (other.canvas, other.current, other.saved, other.reservation)
@@ -128,7 +128,7 @@ package final class FrameComposer: InterruptibleFrameDecoding, @unchecked Sendab
             // An error on the way leaves the canvas undefined.
             current = nil
             if isIndependent[index] {
-                // A frame that covers the whole canvas with opaque pixels needs no clearing, which is the common case.
+                // In the common case, a frame covers the whole canvas with opaque pixels and needs no clearing.
                 if layouts[index].hasAlpha || !layouts[index].rect.covers(size) { canvas!.clear() }
             } else if previous == index - 1 {
                 dispose(of: index - 1)

@@ -12,7 +12,7 @@ package struct FrameLayout: Sendable {
 
     /// The position on the canvas, in pixels. It lies within the canvas.
     package var rect: PixelRect
-    /// The duration as the file gives it.
+    /// The duration given in the file.
     package var duration: Duration
     package var disposal: Disposal
     /// Whether the frame is blended over the canvas instead of replacing its pixels.
@@ -30,7 +30,7 @@ package struct FrameLayout: Sendable {
 }
 
 extension [FrameLayout] {
-    /// Returns for each frame whether it can be drawn without the frames before it.
+    /// Returns for each frame whether it can be drawn without earlier frames.
     func independence(on canvas: PixelSize) -> [Bool] {
         var isIndependent: [Bool] = []
         for (index, layout) in enumerated() {

@@ -1,22 +1,22 @@
 package import FoundationEssentials
 
 extension WebImage {
-    /// The largest canvas of an animation in pixels, a little more than those of 8K video. A player keeps its canvas, and a
-    /// second one for frames that restore what was there before.
+    /// The largest canvas of an animation in pixels, slightly more than 8K video. A player keeps its canvas, and a
+    /// second one for frames that restore earlier pixels.
     private static let largestCanvas = 1 << 25
 
-    /// Decodes the first frame of a parsed GIF, APNG or WebP file, in which there may be only one. The image includes the animation,
-    /// unless the options ask for the first frame only.
+    /// Decodes the first frame of a parsed GIF, APNG or WebP file, which may be its only frame. The image includes the
+    /// animation, unless the options ask for the first frame only.
     /// - Parameters:
     ///   - source: Decodes single frames. Several threads may use it at the same time.
     ///   - layouts: The layout of each frame; at least one, each within the canvas.
     ///   - size: The size of the canvas in pixels, before orientation.
     ///   - loopCount: The number of times to play the animation; 0 means endlessly.
-    ///   - data: The bytes of the file, or as many as there are.
-    ///   - isArriving: Whether they are not all.
-    ///   - arrival: What the images of a file that is arriving share, each of which has more frames.
-    /// - Throws: `ImageError.Code.badImageData` if the first frame is damaged, `ImageError.Code.imageTooLarge` if there is more
-    ///   than one and the canvas is too large for that.
+    ///   - data: The bytes of the file, or the part of it that has arrived.
+    ///   - isArriving: Whether the file is incomplete.
+    ///   - arrival: The identity that the images of an arriving file share.
+    /// - Throws: `ImageError.Code.badImageData` if the first frame is damaged, `ImageError.Code.imageTooLarge` if there
+    ///   are several frames and the canvas is too large for an animation.
     package init(
         animated source: any FrameSource,
         layouts: [FrameLayout],
@@ -46,7 +46,7 @@ extension WebImage {
         let make: @Sendable (DecodeOptions) -> FrameComposer = { options in
             FrameComposer(source, layouts, size: size, target: target, orientation: turn, options: options)
         }
-        // The decode of the first frame has its memory already.
+        // The memory for decoding the first frame is already reserved.
         var decoding = options
         decoding.budget = nil
         let first = try make(decoding).takeFirstFrame()

@@ -1,12 +1,12 @@
 extension WebImage {
-    /// Makes an animation of images, such as those that an app has drawn, to show it or to write it as a GIF, WebP or APNG.
+    /// Creates an animation from images, such as your own drawings, to show it or to encode it as GIF, WebP or APNG.
     ///
-    /// The animation has the size of its first image; others are scaled to it. All of them stay in memory. Of an image that is
-    /// animated itself, its first frame is taken. Call this off the main thread where sizes differ.
+    /// The animation has the size of its first image, and other images are scaled to it. All of them stay in memory. An
+    /// animated image contributes its first frame. Call this off the main thread if sizes differ.
     /// - Parameters:
-    ///   - frames: Each image, and how long it is shown: at least 11 ms, or else 100 ms as in browsers, and at most a day.
+    ///   - frames: The images and their durations. Durations below 11 ms become 100 ms, as in browsers, and none exceeds a day.
     ///   - loopCount: The number of times to play the animation; 0 means endlessly. Default: 0.
-    /// - Returns: A still image when there is one frame; `nil` when there is none, or no memory to scale one.
+    /// - Returns: A still image if there is one frame; `nil` if there is none, or no memory for scaling.
     public init?(frames: [(image: WebImage, duration: Duration)], loopCount: Int = 0) {
         guard let first = frames.first?.image else { return nil }
         var buffers: [PixelBuffer] = []
@@ -26,22 +26,22 @@ extension WebImage {
 }
 
 extension ImageAnimation {
-    /// Makes an animation of pixels that are in memory, in the size of the first ones. Those of another size are scaled each time
-    /// that they are decoded.
+    /// Creates an animation from pixels in memory, at the size of the first frame. Other frames are scaled each time
+    /// they are decoded.
     package convenience init(of frames: [PixelBuffer], durations: [Duration], loopCount: Int) {
         self.init(
             durations: durations,
             loopCount: loopCount,
             size: frames[0].size,
             hasAlpha: frames.contains { $0.hasAlpha },
-            // The first ones count as the pixels of the image.
+            // The first frame counts as the pixels of the image.
             byteCount: frames.dropFirst().reduce(0) { $0.boundedSum($1.byteCount) },
             makeDecoder: { KeptFrames(frames) }
         )
     }
 }
 
-/// Frames that are in memory already.
+/// Frames that are already in memory.
 private final class KeptFrames: FrameDecoding {
     private let buffers: [PixelBuffer]
 

@@ -1,27 +1,27 @@
 import Synchronization
 
-/// The memory that all animations together may spend on frames decoded ahead. The current and the next frame of each
+/// The memory that all animations together may use for frames decoded ahead. The current and the next frame of each
 /// animation are exempt, because no animation can play without them.
 package final class AnimationBudget: Sendable {
     private struct Member {
         enum Activity { case playing, resting, cleared }
 
         weak var buffer: FrameBuffer?
-        /// One that plays has a share. One that is hidden or finished may have frames until it is cleared.
+        /// A playing animation has a share. A hidden or finished one may keep frames until it is cleared.
         var activity = Activity.playing
     }
 
     private struct State {
         var used = 0
-        /// The animations of which there are players.
+        /// The animations that have players.
         var members: [ObjectIdentifier: Member] = [:]
-        /// How many more frames are decoded with shares in force, after an animation with less than its share has found no room.
+        /// The number of frames for which shares stay in force. Set when an animation finds no room within its share.
         var shortage = 0
-        /// How often an animation has ended or stopped playing, which leaves more to the others.
+        /// How often an animation has ended or stopped playing, which leaves more memory to the others.
         var departureCount = 0
     }
 
-    /// How long shares stay in force: some seconds of an animation.
+    /// The number of frames for which shares stay in force: some seconds of an animation.
     private static let shortageFrameCount = 64
 
     /// The limit in bytes.
@@ -55,11 +55,11 @@ package final class AnimationBudget: Sendable {
         }
     }
 
-    /// Changes when an animation has ended or stopped playing, so that there may be more room for the others.
+    /// A number that changes when an animation has ended or stopped playing, so that there may be room for others.
     var departureCount: Int { state.withLock { $0.departureCount } }
 
     /// Reserves bytes.
-    /// - Parameter own: The bytes that the animation has already.
+    /// - Parameter own: The bytes that the animation has already reserved.
     /// - Returns: Whether the limit allowed it.
     func reserve(_ byteCount: Int, beside own: Int) -> Bool {
         state.withLock { state in
@@ -74,21 +74,21 @@ package final class AnimationBudget: Sendable {
         }
     }
 
-    /// What each animation may have at least.
+    /// The bytes that each animation may have in any case.
     private func share(_ state: borrowing State) -> Int {
         limit / max(state.members.values.count { $0.activity == .playing }, 1)
     }
 
-    /// The bytes to which an animation has to keep while another one has found no room; `nil` when there is enough for all.
+    /// The limit of an animation in bytes while another one finds no room; `nil` if there is enough for all.
     var shareInShortage: Int? { state.withLock { $0.shortage > 0 ? share($0) : nil } }
 
     func release(_ byteCount: Int) {
         state.withLock { $0.used -= byteCount }
     }
 
-    /// Makes the animations that are hidden or finished drop the frames that they keep, for one that plays and finds no room.
-    /// The caller holds the lock of no frame buffer.
-    /// - Returns: Whether there were any.
+    /// Makes hidden or finished animations drop their frames for a playing one that finds no room. The caller must not
+    /// hold the lock of a frame buffer.
+    /// - Returns: Whether there were any such animations.
     func clearResting() -> Bool {
         let buffers = state.withLock { state in
             let resting = state.members.filter { $0.value.activity == .resting }
@@ -99,8 +99,8 @@ package final class AnimationBudget: Sendable {
         return !buffers.isEmpty
     }
 
-    /// Makes every animation drop the frames that it has decoded ahead or keeps for the next loop, whether it plays or not, and
-    /// those that are hidden or finished the memory of their decoders. Called under memory pressure, on any thread.
+    /// Makes every animation drop frames that it has decoded ahead or keeps for the next loop, whether it plays or not. Hidden
+    /// or finished animations also release the memory of their decoders. Called under memory pressure, on any thread.
     package func purge() {
         let buffers = state.withLock { $0.members.values.compactMap(\.buffer) }
         for buffer in buffers { buffer.purge() }

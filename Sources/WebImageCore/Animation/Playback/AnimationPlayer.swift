@@ -1,30 +1,29 @@
-/// Plays an animated image: it determines the frame that is due, and has frames decoded ahead in the background.
+/// Plays an animated image: determines the frame that is due, and has frames decoded ahead in the background.
 ///
-/// Playback keeps to the clock: late frames are skipped, and nothing drifts. An animation that cannot be decoded as fast
-/// as it plays shows the frames that there are, and each loop waits for the end of the one before. The player wakes up
-/// only when a frame is due. A widget makes its own player (`ImageBindable.animationPlayer`). All members
-/// belong to the main thread.
+/// Playback follows the clock: late frames are skipped, so that nothing drifts. If decoding is slower than playback,
+/// the player shows the available frames, and each loop waits for the end of the previous one. The player wakes up only
+/// when a frame is due. A widget creates its own player (`ImageBindable.animationPlayer`). Use all members on the main
+/// thread.
 @preconcurrency @MainActor
 public final class AnimationPlayer {
     private enum Activity { case paused, playing, finished }
 
-    /// The animated image. While more of it arrives, and when a widget grows, the same player gets it with more frames or
-    /// pixels.
+    /// The animated image. It is replaced as more frames of the file arrive, or if a widget needs more pixels.
     public private(set) var image: WebImage
-    /// Both ways to an image check that it is animated.
+    /// The initializer and ``show(_:)`` check that the image is animated.
     private var animation: ImageAnimation { image.animation! }
     private let clock: any PlaybackClock
     private let makeBuffer: (WebImage, ImageAnimation, ImagePlayback) -> FrameBuffer
     private var buffer: FrameBuffer!
-    /// The schedule of the frames before the first damaged one, as far as it is known.
+    /// The schedule of the frames before the first damaged one, as far as known.
     private var timeline: PlaybackTimeline
     private var settings: ImagePlayback
 
-    /// The current frame; the image itself until the first frame is decoded.
+    /// The current frame; the image itself before the first frame is decoded.
     public private(set) var currentFrame: WebImage
     /// The index of the current frame.
     public private(set) var currentFrameIndex = 0
-    /// The frame of a jump that is not on display yet.
+    /// The target of a jump that is not on display yet.
     private var soughtFrame: Int?
     /// The number of completed loops.
     public private(set) var currentLoop = 0
@@ -34,39 +33,39 @@ public final class AnimationPlayer {
     /// Whether all loops are completed.
     public var isFinished: Bool { activity == .finished }
 
-    /// The handler that is called with the index of each frame when it becomes current.
+    /// Called with the index of each frame when it becomes current.
     public var onFrame: (@MainActor (_ index: Int) -> Void)?
-    /// The handler that is called at the end of each loop, with the number of completed loops.
+    /// Called at the end of each loop with the number of completed loops.
     public var onLoop: (@MainActor (_ loop: Int) -> Void)?
-    /// The handler that is called when another frame must be drawn.
+    /// Called when another frame must be drawn.
     package var onChange: (() -> Void)?
 
-    /// The playback position at one time of the clock. Positions are computed from this pair. Without a time the position stays
-    /// until there is memory for a canvas.
+    /// The playback position at one time of the clock. Positions are computed from this pair. Without a time, the
+    /// position is fixed until there is memory for a canvas.
     private var anchor: (elapsed: Duration, time: Double?) = (.zero, 0)
     /// The step of the current frame; `nil` after a jump, when only the frame due may be shown.
     private var shownStep: Int?
-    /// Whether the current frame belongs to the image, rather than to the one with fewer pixels or frames before it.
+    /// Whether the current frame belongs to the image, rather than to an earlier image with fewer pixels or frames.
     private var hasOwnFrame = true
     /// Whether the frame that was due at the last update was not decoded.
     private var isLate = false
-    /// The number of updates, by which one notices that a handler has caused another.
+    /// The number of updates. It shows whether a handler has caused another update.
     private var updateCount = 0
-    /// Whether only the system settings keep the player from playing: it was not played, paused or stopped since.
+    /// Whether only the system settings prevent playback: the player was not played, paused or stopped since then.
     package var isHeld = false
     private var isVisible = true
     private var cancelCall: (@MainActor () -> Void)?
     private var cancelRelease: (@MainActor () -> Void)?
-    /// How long an animation that is invisible or paused keeps what it needs to go on at once, in seconds: longer than a row is out
-    /// of view while the user scrolls up and down.
+    /// How many seconds an invisible or paused animation keeps what it needs to resume at once: longer than a row is
+    /// out of view while the user scrolls up and down.
     private static let releaseDelay = 10.0
 
     /// - Parameters:
     ///   - queue: The queue that decodes the frames.
-    ///   - dispatcher: The way back to the main thread.
-    ///   - wholeByteCount: The size in bytes up to which all decoded frames are kept.
-    ///   - longestStep: The longest time that the decoder spends on the way to a frame.
-    /// - Returns: `nil` for an image that is not animated.
+    ///   - dispatcher: Dispatches to the main thread.
+    ///   - wholeByteCount: The largest size in bytes of an animation that keeps all decoded frames.
+    ///   - longestStep: The longest time that the decoder may spend on the way to a frame.
+    /// - Returns: `nil` if the image is not animated.
     package init?(
         _ image: WebImage,
         _ settings: ImagePlayback,
@@ -117,28 +116,28 @@ public final class AnimationPlayer {
         )
     }
 
-    /// Rebuilds the timeline so that playback continues at the current frame, or begins with the first one in its order.
+    /// Rebuilds the timeline so that playback continues at the current frame, or starts with the first frame of its order.
     /// - Parameters:
     ///   - frameCount: The number of intact frames.
-    ///   - keepsOrder: Whether the frames keep their order, so that a finished animation is at the end of a loop.
+    ///   - keepsOrder: Whether the order of the frames is unchanged, so that a finished animation stays at the end of a loop.
     private func rebuildTimeline(frameCount: Int, keepsOrder: Bool) {
         let isAtStart = !isPlaying && !isFinished && anchor.elapsed == .zero
         timeline = Self.timeline(of: image, durations: Array(animation.durations.prefix(frameCount)), settings)
         var start = isAtStart ? .zero : timeline.start(ofFrame: currentFrameIndex, loop: loopOnDisplay) ?? .zero
         if isFinished, keepsOrder, timeline.frame(ofStep: 0) == currentFrameIndex {
-            // A bounce ends with the frame that the next loop begins with.
+            // A bounce ends with the frame that starts the next loop.
             start = timeline.loopDuration * timeline.bounded(loop: currentLoop)
         }
         anchor = (start, clock.now)
     }
 
-    /// The loop of the current frame. A finished animation shows the end of its last one.
+    /// The loop of the current frame. A finished animation shows the end of its last loop.
     private var loopOnDisplay: Int { isFinished ? currentLoop - 1 : currentLoop }
 
-    /// Goes on with the same animation in more pixels or frames, at its present position.
+    /// Continues at the current position with an image of the same animation that has more pixels or frames.
     package func show(_ image: WebImage) {
         guard image != self.image, let animation = image.animation else { return }
-        // A partial animation has only reached the end of the frames that had arrived.
+        // A partial animation has only reached the last frame that had arrived.
         let isAtItsEnd = isFinished && !self.image.isPartial
         let elapsed = elapsed
         self.image = image
@@ -152,7 +151,7 @@ public final class AnimationPlayer {
         }
         timeline = Self.timeline(of: image, durations: animation.durations, settings)
         anchor = (elapsed, clock.now)
-        // The frame on display stays until this image's own is decoded.
+        // The displayed frame stays until the new image's frame is decoded.
         hasOwnFrame = hasSameFrames
         shownStep = shownStep.flatMap { step in
             guard timeline.frame(ofStep: step) == currentFrameIndex else { return nil }
@@ -180,7 +179,7 @@ public final class AnimationPlayer {
             settings = newValue
             if changesTimeline {
                 rebuildTimeline(frameCount: timeline.frameCount, keepsOrder: !changesOrder)
-                // Where the current frame is the last one in the new order, too, nothing is left to play.
+                // If the current frame is also the last one in the new order, nothing is left to play.
                 if isFinished, !timeline.isLast(duePosition) { activity = .paused }
                 if isFinished { anchor.elapsed = timeline.totalDuration ?? anchor.elapsed }
             } else {
@@ -191,7 +190,7 @@ public final class AnimationPlayer {
         }
     }
 
-    /// Starts or resumes playback. A finished animation starts over, unless the player has jumped to one of its frames since.
+    /// Starts or resumes playback. A finished animation starts over, unless you have jumped to one of its frames since.
     public func play() {
         isHeld = false
         if isFinished {
@@ -215,8 +214,8 @@ public final class AnimationPlayer {
         releaseWhileNothingMoves()
     }
 
-    /// Stops playback at the first frame, and drops frames that are decoded, unless the animation is small enough to keep all
-    /// of them.
+    /// Stops playback at the first frame, and drops decoded frames unless the animation is small enough to keep all of
+    /// them.
     public func stop() {
         pause()
         (currentLoop, shownStep, activity) = (0, nil, .paused)
@@ -226,12 +225,12 @@ public final class AnimationPlayer {
         update()
     }
 
-    /// Jumps to a frame, which appears once it is decoded. A player that plays goes on from there. One that is paused, or whose
-    /// animation has finished, stays at the frame until ``play()``, which goes on from there.
+    /// Jumps to a frame, which appears once it is decoded. A playing player continues from there. A paused or finished
+    /// player stays at the frame until you call ``play()``, which continues from there.
     /// - Parameters:
     ///   - frame: The index of the frame. An invalid index is ignored.
-    ///   - loop: The loop to jump to, or the nearest one that there is. Default: the current one, which is the last one when the
-    ///     animation has finished.
+    ///   - loop: The loop to jump to, limited to the loops that exist. Default: the current loop, or the last one if
+    ///     the animation has finished.
     public func seek(to frame: Int, loop: Int? = nil) {
         let loop = timeline.nearest(loop: loop ?? loopOnDisplay)
         guard let start = timeline.start(ofFrame: frame, loop: loop) else { return }
@@ -242,14 +241,14 @@ public final class AnimationPlayer {
         update()
     }
 
-    /// Steps by a number of frames in file order, backwards if it is negative. Steps wrap around at both ends.
+    /// Steps by a number of frames in file order, or backwards if it is negative. Steps wrap around at both ends.
     public func step(by count: Int = 1) {
         let next = ((soughtFrame ?? currentFrameIndex) + count % timeline.frameCount) % timeline.frameCount
         seek(to: next < 0 ? next + timeline.frameCount : next)
     }
 
-    /// Sets whether the animation is visible. An invisible one pauses, and keeps only its current frame, or all frames where it
-    /// is small enough for that.
+    /// Sets whether the animation is visible. An invisible animation pauses and keeps only its current frame, unless it
+    /// is small enough to keep all of them.
     package func setVisible(_ isVisible: Bool) {
         guard isVisible != self.isVisible else { return }
         let elapsed = shownElapsed
@@ -265,9 +264,9 @@ public final class AnimationPlayer {
         }
     }
 
-    /// Has the canvas given back once nothing has moved for a while, since others may wait for it.
+    /// Releases the canvas after nothing has moved for a while, because other animations may wait for the memory.
     private func releaseWhileNothingMoves() {
-        // What happens while the animation is hidden does not matter.
+        // Updates while the animation is hidden do not restart the delay.
         guard isVisible || cancelRelease == nil else { return }
         cancelRelease.take()?()
         guard !isRunning, !isFinished || image.isPartial, buffer.keepsDecoderMemory else { return }
@@ -282,7 +281,7 @@ public final class AnimationPlayer {
     /// Whether the playback position advances.
     package var isRunning: Bool { isPlaying && isVisible && rate > 0 && !isFinished }
 
-    /// The rate, without the values with which no time can be computed.
+    /// The rate, limited to values that times can be computed from.
     private var rate: Double { settings.rate.bounded(to: 0...1_000_000, ifNaN: 0) }
 
     private var elapsed: Duration {
@@ -290,10 +289,10 @@ public final class AnimationPlayer {
         return anchor.elapsed + .bounded(seconds: (clock.now - time) * rate)
     }
 
-    /// The position due, with 0.5 ms of slack: rounding may wake the player marginally early.
+    /// The position that is due, with 0.5 ms of slack because rounding may wake the player slightly early.
     private var duePosition: PlaybackTimeline.Position { timeline.position(at: elapsed + .microseconds(500)) }
 
-    /// The position to stop at: that of the frame on display when later ones are not decoded yet.
+    /// The position to pause at: the displayed frame if later frames are not decoded yet.
     private var shownElapsed: Duration {
         guard isLate, let shownStep else { return elapsed }
         return min(timeline.start(ofStep: shownStep), elapsed)
@@ -315,7 +314,7 @@ public final class AnimationPlayer {
         updateCount += 1
         let number = updateCount
         if position.step != shownStep { show(position) }
-        // A handler of the app has jumped elsewhere, and the update for that has run.
+        // A handler of the app has jumped elsewhere, and that jump has already run an update.
         guard number == updateCount else { return }
         isLate = isRunning && position.step != shownStep
         if isVisible { requestFrames(at: position) }
@@ -330,8 +329,8 @@ public final class AnimationPlayer {
         }
     }
 
-    /// Holds the clock at the end of the frame on display until there is memory for a canvas, which may take minutes: nothing
-    /// is missed meanwhile, and nothing wakes the player but the frame.
+    /// Stops the clock at the end of the displayed frame until there is memory for a canvas, which may take minutes. No
+    /// frame is skipped in that time, and only the frame wakes the player.
     private func waitForMemory() {
         let next = shownStep.map { timeline.start(ofStep: $0 + 1) }
         anchor = (min(next ?? elapsed, elapsed), nil)
@@ -340,8 +339,8 @@ public final class AnimationPlayer {
         requestFrames(at: position)
     }
 
-    /// Holds the clock where a slow decoder would otherwise never catch up: at the target of a jump, which would move
-    /// away, and at the end of a loop, whose last frames would never be seen.
+    /// Stops the clock if a slow decoder would never catch up: at the target of a jump, which would move away, and at
+    /// the end of a loop, whose last frames would never be shown.
     private func waitForDecoder() {
         guard isLate, isRunning else { return }
         if shownStep == nil {
@@ -351,7 +350,7 @@ public final class AnimationPlayer {
         }
     }
 
-    /// Has the frame at a position and those after it decoded. While nothing moves, one frame is ready for a step.
+    /// Requests the frame at a position and those after it. While nothing moves, one frame is kept ready for a step.
     private func requestFrames(at position: PlaybackTimeline.Position, isPaused: Bool = false) {
         let isRunning = isRunning
         let ahead =
@@ -385,8 +384,8 @@ public final class AnimationPlayer {
         if loops > 0, number == updateCount { onLoop?(position.loop) }
     }
 
-    /// Returns the frame due, or else the latest earlier one that is decoded. If decoding is too slow, frames are skipped,
-    /// but the animation still moves.
+    /// Returns the frame that is due, or else the latest decoded frame before it. If decoding is too slow, frames are
+    /// skipped, but the animation still moves.
     private func newestFrame(_ due: PlaybackTimeline.Position) -> (PlaybackTimeline.Position, WebImage)? {
         if hasOwnFrame, due.frame == currentFrameIndex { return (due, currentFrame) }
         if let frame = buffer.frame(due.frame) { return (due, frame) }
@@ -405,15 +404,15 @@ public final class AnimationPlayer {
     /// Ends playback after the last loop. The current frame stays.
     private func finish() {
         guard !isFinished else { return }
-        // The position is the exact end, however late this call is: if more frames arrive, playback continues there.
+        // The position is the exact end even if this call is late: if more frames arrive, playback continues there.
         anchor = (min(elapsed, timeline.totalDuration ?? elapsed), clock.now)
         activity = .finished
         buffer.rest(shown: currentFrameIndex)
         if image.isPartial {
-            // The frames that arrive next are drawn on those before.
+            // The frames that arrive next are drawn over the earlier ones.
             releaseWhileNothingMoves()
         } else {
-            // Another round begins with the first frame, which needs nothing of those before.
+            // Another run starts with the first frame, which does not need the earlier frames.
             buffer.releaseDecoderMemory()
         }
     }

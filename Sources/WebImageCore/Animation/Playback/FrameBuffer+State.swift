@@ -1,7 +1,7 @@
 extension FrameBuffer {
-    /// What is decoded and what is wanted, behind the lock of the buffer.
+    /// The decoded and requested frames, behind the lock of the buffer.
     struct State {
-        /// What the player wants.
+        /// The request of the player.
         struct Request {
             /// The frames, the most urgent first.
             var frames: [Int] = []
@@ -9,18 +9,18 @@ extension FrameBuffer {
             var shown: Int?
             /// Whether the animation is hidden, finished or paused.
             var isResting = false
-            /// Whether no other animation gives up frames for those that are missing.
+            /// Whether there is no room for the missing frames, and no other animation gives up frames.
             var lacksRoom = false
         }
 
-        /// What the decoder does.
+        /// The activity of the decoder.
         enum Activity {
             case idle
-            /// A thread of the queue has it, or will have it soon.
+            /// A thread of the queue runs the decoder, or is about to.
             case running
-            /// A thread decodes a frame.
+            /// A thread is decoding a frame.
             case decoding
-            /// The ticket waits for the memory of the canvas; where there is none, the decoder waits for some time.
+            /// The decoder waits for memory for the canvas with this ticket, or for some time if there is no ticket.
             case waiting((budget: MemoryBudget, ticket: WorkQueue.Ticket)?)
             case closed
         }
@@ -30,23 +30,23 @@ extension FrameBuffer {
         var animation: ImageAnimation
         /// Decodes the frames, on one thread of the queue at a time.
         var decoder: any InterruptibleFrameDecoding
-        /// The decoder for more frames, which takes over before the next frame.
+        /// The decoder for an image with more frames, which takes over before the next frame.
         var nextDecoder: (any InterruptibleFrameDecoding)?
         var activity = Activity.idle
         var request = Request()
-        /// Decoded frames by index; frame 0 is kept apart.
+        /// The decoded frames by index. Frame 0 is kept in the image.
         var frames: [Int: WebImage] = [:]
-        /// How many frames are charged to the shared budget: those beyond the two guaranteed ones.
+        /// The number of frames charged to the shared budget: those beyond the two guaranteed ones.
         var chargedCount = 0
         /// The index of the first damaged frame, or the number of frames.
         var end: Int
         /// The frame that the player waits for.
         var awaited: Int?
-        /// The decodes in a row that the system has made fail.
+        /// The number of consecutive decodes that failed for lack of system resources.
         var failureCount = 0
-        /// Whether the decoder is to give its memory back once no frame is missing.
+        /// Whether the decoder must release its memory once no frame is missing.
         var isReleaseDue = false
-        /// What ``AnimationBudget/departureCount`` was when there was no room for all frames of a small animation.
+        /// The value of ``AnimationBudget/departureCount`` when there was no room for all frames of a small animation.
         var crowdedSince: Int?
 
         var isClosed: Bool { if case .closed = activity { true } else { false } }

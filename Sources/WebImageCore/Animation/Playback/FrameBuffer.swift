@@ -1,15 +1,15 @@
 import Dispatch
 import Synchronization
 
-/// The frames of one animation that are decoded ahead, one after the other on the decode queue.
+/// The frames of one animation that are decoded ahead, one after another on the decode queue.
 package final class FrameBuffer: Sendable {
     /// The frames that every animation may keep: the current and the next one.
     private static let guaranteedCount = 2
     /// The longest run of frames that is decoded forwards for backwards playback.
     private static let maximumRunLength = 8
-    /// The failures in a row after which a frame counts as damaged that only the system keeps from being decoded.
+    /// The number of consecutive failures for lack of system resources after which a frame counts as damaged.
     private static let mostFailures = 10
-    /// The longest time that the decoder spends on the way to a frame before it hands out the one that it has reached.
+    /// The longest time that the decoder spends on the way to a frame before it returns the one that it has reached.
     package static let longestStep = Duration.milliseconds(20)
 
     private let bytesPerFrame: Int
@@ -22,14 +22,13 @@ package final class FrameBuffer: Sendable {
     /// Whether the decoder keeps memory between frames.
     let keepsDecoderMemory: Bool
     private let longestStep: Duration
-    /// The handler that is called on the queue when the awaited frame, or one on the way to it, is ready or turns out to
-    /// be damaged.
+    /// Called on the queue when the awaited frame, or one on the way to it, is ready or turns out to be damaged.
     private let onFrame: @Sendable () -> Void
 
     /// - Parameters:
     ///   - maximumByteCount: The limit in bytes for this animation.
-    ///   - wholeByteCount: The size in bytes up to which all frames of an animation are kept.
-    ///   - longestStep: The longest time that the decoder spends on the way to a frame.
+    ///   - wholeByteCount: The largest size in bytes of an animation that keeps all frames.
+    ///   - longestStep: The longest time that the decoder may spend on the way to a frame.
     package init(
         _ image: WebImage,
         _ animation: ImageAnimation,
@@ -71,9 +70,9 @@ package final class FrameBuffer: Sendable {
         if case .waiting(let wait?) = activity { wait.budget.cancel(wait.ticket) }
     }
 
-    /// Goes on with an image of the same file of which more frames have arrived. The frames that are decoded stay, and the decoder
-    /// goes on where it is.
-    /// - Returns: `false` when the frames are not those of the present image.
+    /// Continues with an image of the same file that has more frames. Decoded frames are kept, and the decoder
+    /// continues where it is.
+    /// - Returns: `false` if its frames are not those of the current image.
     func grow(to image: WebImage, _ animation: ImageAnimation) -> Bool {
         guard animation.continues(state.withLock { $0.animation }) else { return false }
         let decoder = animation.makeInterruptibleDecoder()
@@ -83,14 +82,14 @@ package final class FrameBuffer: Sendable {
             state.end = animation.frameCount
             return replaced
         }
-        // The transformers of the app are released with the lock free.
+        // The transformers of the app are released while the lock is free.
         return withExtendedLifetime(replaced) { true }
     }
 
     /// The number of intact frames, as far as it is known.
     package var end: Int { state.withLock { $0.end } }
 
-    /// Whether no frame can be decoded before another animation gives memory for a canvas back, or the system can do more again.
+    /// Whether no frame can be decoded until another animation releases memory, or the system has resources again.
     var waitsForMemory: Bool { state.withLock { if case .waiting = $0.activity { true } else { false } } }
 
     /// Returns a frame if it is decoded. If not, `onFrame` is called once it is.
@@ -103,8 +102,8 @@ package final class FrameBuffer: Sendable {
         }
     }
 
-    /// Returns the first of the frames that is decoded, and its place among them. Frame 0, which is always there, counts
-    /// when no other one is decoded.
+    /// Returns the first of the frames that is decoded, and its place among them. Frame 0 is always decoded and counts
+    /// if no other frame is.
     func firstBuffered(of frames: some Sequence<Int>) -> (place: Int, frame: WebImage)? {
         var start: Int?
         return state.withLock { state in
@@ -119,16 +118,16 @@ package final class FrameBuffer: Sendable {
         }
     }
 
-    // What is wanted.
+    // The requested frames.
 
-    /// Replaces the requested frames, given with the most urgent first. Other frames are dropped, unless the animation is small
-    /// enough to keep all of them, or paused: then they stay as long as no other one needs their room.
+    /// Replaces the requested frames, the most urgent first. Other frames are dropped, unless the animation is small
+    /// enough to keep all of them or is paused. A paused animation keeps them until another one needs the memory.
     /// - Parameter shown: The frame that the player shows, which need not be decoded again.
     package func request(_ frames: [Int], shown: Int?, isPaused: Bool = false) {
         request(frames, shown: shown, isResting: isPaused, keepsOthers: isPaused)
     }
 
-    /// Stops decoding, and drops all frames but the one on display, unless the animation is small enough to keep all of them.
+    /// Stops decoding, and drops all frames except the displayed one, unless the animation is small enough to keep all of them.
     package func rest(shown: Int) {
         request([shown], shown: shown, isResting: true, keepsOthers: false)
     }
@@ -143,26 +142,26 @@ package final class FrameBuffer: Sendable {
             if isResting != old.isResting { budget.setActive(!isResting, self) }
             if !isResting { state.isReleaseDue = false }
             if let awaited = state.awaited, !requested.contains(awaited) { state.awaited = nil }
-            // There may be room for all frames of a small animation again.
+            // There may be room again for all frames of a small animation.
             if let since = state.crowdedSince, since != budget.departureCount { state.crowdedSince = nil }
             if !keepsAllFrames(state), !keepsOthers { dropFrames(except: requested, &state) }
             leaveFairShare(&state)
         }
     }
 
-    /// Has the decoder give its memory back, once it has decoded the frames that are missing. The frames stay. A request
-    /// of ``request(_:shown:)`` comes before it.
+    /// Makes the decoder release its memory after it has decoded the missing frames. The frames are kept. A call of
+    /// ``request(_:shown:)`` takes precedence.
     func releaseDecoderMemory() {
         if keepsDecoderMemory { change { $0.isReleaseDue = true } }
     }
 
-    /// Drops the frames beyond those that every animation may keep; where it is hidden or finished also the memory of the
-    /// decoder. Playback goes on, with frames that are decoded again.
+    /// Drops the frames beyond the guaranteed ones, and the memory of the decoder if the animation is hidden or
+    /// finished. Playback continues, with frames that are decoded again.
     func purge() {
         if dropFramesAhead({ _ in true }) { releaseDecoderMemory() }
     }
 
-    /// Drops the frames beyond those that every animation may keep, if the animation is hidden or finished.
+    /// Drops the frames beyond the guaranteed ones, if the animation is hidden or finished.
     func clearWhileResting() {
         _ = dropFramesAhead(\.isResting)
     }
@@ -174,11 +173,11 @@ package final class FrameBuffer: Sendable {
             if isDropped(request) { dropFrames(except: request.frames.prefix(Self.guaranteedCount), &state) }
             return (frames, request.isResting)
         }
-        // Frames are released with the lock free.
+        // The frames are released while the lock is free.
         return withExtendedLifetime(frames) { isResting }
     }
 
-    /// Changes what is wanted, and has the queue run the decoder where it is idle and there is something to do.
+    /// Changes the state, and submits the decoder if it is idle and has work.
     private func change<Value>(_ body: (inout State) -> Value) -> Value {
         let (value, isDue) = state.withLock { state in
             let value = body(&state)
@@ -192,21 +191,21 @@ package final class FrameBuffer: Sendable {
         return value
     }
 
-    // The room for frames.
+    // The memory for frames.
 
-    /// Whether frames stay after they were shown, for the next loop.
+    /// Whether frames are kept for the next loop after they were shown.
     private func keepsAllFrames(_ state: State) -> Bool {
         state.crowdedSince == nil && state.animation.byteCountOfFrames <= wholeByteCount
     }
 
-    /// Drops the frames that are kept for the next loop, because those that are due come first. Some of them would be of no use:
-    /// the decoder would have to pass them all the same to get to the first one that is missing.
+    /// Drops the frames kept for the next loop, because due frames are more important. Keeping only some of them would
+    /// be of no use, because the decoder would still have to pass them on the way to the first missing frame.
     private func stopKeeping(_ state: inout State) {
         state.crowdedSince = budget.departureCount
         dropFrames(except: state.request.frames, &state)
     }
 
-    /// Drops the least urgent frames where another animation has less than its share of the budget.
+    /// Drops the least urgent frames if another animation has less than its share of the budget.
     private func leaveFairShare(_ state: inout State) {
         guard let share = budget.shareInShortage, state.chargedCount * bytesPerFrame > share else { return }
         stopKeeping(&state)
@@ -221,7 +220,7 @@ package final class FrameBuffer: Sendable {
         releaseBudget(&state)
     }
 
-    /// Gives back what is charged for more frames than there are, the one being decoded included.
+    /// Gives back the charges that exceed the number of frames, including the one being decoded.
     private func releaseBudget(_ state: inout State) {
         var count = state.frames.count - Self.guaranteedCount
         if case .decoding = state.activity { count += 1 }
@@ -233,16 +232,16 @@ package final class FrameBuffer: Sendable {
 
     // The order of decoding.
 
-    /// Whether enough frames are missing to start decoding. Decoding several frames in one go costs fewer wake-ups of the
-    /// thread and of the processor.
+    /// Whether enough frames are missing to start decoding. Decoding several frames at once wakes the thread and the
+    /// processor less often.
     private func needsRefill(_ state: State) -> Bool {
         let frames = state.request.frames
         let missing = frames.count { state.isMissing($0) }
         return missing > 0 && (missing * 2 >= frames.count || frames.prefix(2).contains { state.isMissing($0) })
     }
 
-    /// Charges the frame to decode next to the budget.
-    /// - Returns: `nil` if none is missing, or this animation may have no more.
+    /// Charges the next frame to decode to the budget.
+    /// - Returns: `nil` if no frame is missing, or the animation may not have more.
     private func nextFrame(_ state: inout State) -> Step? {
         guard !state.request.lacksRoom, let next = nextInOrder(state) else { return nil }
         while state.frames.count - state.chargedCount >= Self.guaranteedCount {
@@ -262,8 +261,8 @@ package final class FrameBuffer: Sendable {
         return .decode(next, state.image)
     }
 
-    /// Returns the most urgent frame. For backwards playback, it returns the lowest frame of a run, because a decoder only
-    /// goes forwards and would start over for each frame.
+    /// Returns the most urgent frame. For backwards playback, it returns the lowest frame of a run, because a decoder
+    /// only moves forwards and would start over for each frame.
     private func nextInOrder(_ state: State) -> Int? {
         let requested = state.request.frames
         guard var index = requested.firstIndex(where: { state.isMissing($0) }) else { return nil }
@@ -277,7 +276,7 @@ package final class FrameBuffer: Sendable {
         let isBackwards = start > 0 && requested[start - 1] == first + 1
         let isAtEnd = index + 1 == requested.count && requested[index] > 1
         let mayGrow = isAtEnd && index - start + 1 < Self.maximumRunLength
-        // These frames are not urgent yet, and a longer run decodes more cheaply.
+        // These frames are not urgent yet, and a longer run costs less for each frame.
         if isBackwards, mayGrow, start > 2 { return nil }
         return requested[index]
     }
@@ -287,7 +286,7 @@ package final class FrameBuffer: Sendable {
     private enum Step {
         case takeOver(from: any InterruptibleFrameDecoding)
         case decode(Int, WebImage)
-        /// Has animations that are hidden or finished give up their frames for those that this one lacks.
+        /// Hidden or finished animations must give up frames for this one.
         case makeRoom
         case releaseMemory
     }
@@ -296,10 +295,10 @@ package final class FrameBuffer: Sendable {
         queue.submit { [weak self] in self?.run(isRefilling: isRefilling) }
     }
 
-    /// Runs the decoder until there is nothing left to do. It yields the thread after each frame, so that many animations share
-    /// the queue evenly. If no other work is pending it continues at once, because the decoder's data is still in the
-    /// processor's cache.
-    /// - Parameter isRefilling: Whether all frames that are missing are decoded, however few.
+    /// Runs the decoder until nothing is left to do. It yields the thread after each frame, so that many animations
+    /// share the queue evenly. If no other work is pending it continues at once, because the decoder's data is still in
+    /// the processor's cache.
+    /// - Parameter isRefilling: Whether all missing frames are decoded, even if they are few.
     private func run(isRefilling: Bool) {
         var isRefilling = isRefilling
         while true {
@@ -329,19 +328,19 @@ package final class FrameBuffer: Sendable {
     }
 
     /// Decodes a frame, or stops at one on the way.
-    /// - Returns: `false` when the decoder waits.
+    /// - Returns: `false` if the decoder waits.
     private func decode(_ index: Int, of image: WebImage, _ decoder: any InterruptibleFrameDecoding) -> Bool {
         let isExpected: Bool
         do throws(ImageError) {
             let start = ContinuousClock.now
-            // A decode that has taken long leaves the thread to others, and the player shows what there is.
+            // A decode that takes long leaves the thread to others, and the player shows what is available.
             let (reached, pixels) = try decoder.frame(towards: index) {
                 ContinuousClock.now - start >= longestStep || !isWanted(index)
             }
             let frame = image.with { content in
                 content.pixels = pixels
                 content.animation = nil
-                // The frame is whole, whatever is to follow it.
+                // The frame is complete, even if more frames will arrive.
                 content.isPartial = false
             }
             preparation?.prepare(frame)
@@ -364,9 +363,9 @@ package final class FrameBuffer: Sendable {
         return true
     }
 
-    /// Waits where a frame lacks nothing but memory for the canvas, which another animation gives back one day, or what the system
-    /// is short of for the moment.
-    /// - Returns: `false` when the frame cannot be decoded at all.
+    /// Suspends decoding if only memory for the canvas, which another animation will release, or a temporary system
+    /// resource is missing.
+    /// - Returns: `false` if the frame cannot be decoded at all.
     private func waits(for decoder: any InterruptibleFrameDecoding, after error: ImageError) -> Bool {
         let missing = decoder.missingMemory
         let isPassing = missing.map { $0.byteCount <= $0.budget.lastingLimit }
@@ -385,7 +384,7 @@ package final class FrameBuffer: Sendable {
         }
         if let missing, let wait {
             wait.budget.whenRoom(toKeep: missing.byteCount, ticket: wait.ticket, goOn)
-            // The buffer may have been closed before the ticket waited.
+            // The buffer may have been closed before the ticket was waiting.
             if state.withLock({ $0.isClosed }) { wait.budget.cancel(wait.ticket) }
         } else {
             DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + .seconds(1), execute: goOn)
@@ -393,17 +392,17 @@ package final class FrameBuffer: Sendable {
         return true
     }
 
-    /// Whether a frame is still of use. A late one is, even when a later one is requested by now.
+    /// Whether a frame is still of use. A late frame is, even if a later one has been requested since.
     private func isWanted(_ index: Int) -> Bool {
         state.withLock { $0.awaited != nil || $0.request.frames.contains(index) }
     }
 
-    /// Keeps a frame that is requested, or that the player may show because the one that is due takes longer.
+    /// Keeps a frame that is requested, or that the player may show because the due frame takes longer.
     private func keep(_ frame: WebImage, at index: Int, in state: inout State) {
         let isRequested = state.request.frames.contains(index)
         let keepsAll = keepsAllFrames(state)
         guard !state.isClosed, keepsAll || isRequested || state.awaited != nil, index != 0 else { return }
-        // Of frames that are late, only the newest is of use.
+        // Of the late frames, only the newest is of use.
         if !keepsAll, !isRequested { dropFrames(except: state.request.frames, &state) }
         state.frames[index] = frame
     }

@@ -4,22 +4,22 @@ public struct ImagePlayback: Sendable, Hashable {
     public var isAutomatic = true
     /// The order of the frames. Default: from the first to the last.
     public var mode = PlaybackMode.normal
-    /// The playback rate: 2 plays at twice the speed, 0 pauses. Default: 1.
+    /// The playback rate: 2 plays at double speed, 0 pauses. Default: 1.
     public var rate = 1.0
     /// The number of times to play the animation; 0 means endlessly. Default: the loop count of the file.
     public var loopCount: Int?
-    /// Whether all widgets that show the same image play it in step and share the decoded frames. The other settings
-    /// are then those of the first widget. Default: false.
+    /// Whether all widgets with the same image play it in step and share the decoded frames. They then use the other
+    /// settings of the first widget. Default: false.
     public var isSynchronized = false
     /// Whether animations play even if the user has turned animations off (gtk-enable-animations). Default: false.
     public var ignoresReducedMotion = false
     /// Whether playback pauses while the power saver is on. Default: true.
     public var pausesInPowerSaver = true
-    /// The bytes of decoded frames that one animation may keep besides the current and the next frame. Default: limited
-    /// only by the budget of all animations together. A change takes effect with the next image.
+    /// The largest number of bytes of decoded frames that one animation may keep, besides the current and the next frame. A
+    /// change takes effect with the next image. Default: limited only by the budget of all animations together.
     public var maximumBufferByteCount: Int?
 
-    /// Creates the default settings: the animation starts by itself and runs as often and as fast as its file says.
+    /// Creates the default settings: the animation starts automatically and plays as often and as fast as its file says.
     public init() {}
 }
 
@@ -35,7 +35,7 @@ public enum PlaybackMode: Sendable, CaseIterable {
     case reversedBounce
 }
 
-/// The clock of animations. Tests replace it by one that they advance by hand.
+/// The clock of animations. Tests replace it with one that they advance.
 @MainActor
 package protocol PlaybackClock: AnyObject {
     /// The time of a monotonic clock in seconds.

@@ -1,4 +1,4 @@
-/// The schedule of an animation: which frame is due at which time. It is pure arithmetic and has no clock.
+/// The schedule of an animation: which frame is due at which time. It has no clock.
 package struct PlaybackTimeline: Sendable {
     /// A position in the schedule.
     package struct Position: Sendable, Equatable {
@@ -6,9 +6,9 @@ package struct PlaybackTimeline: Sendable {
         package var frame: Int
         /// The number of completed loops.
         package var loop: Int
-        /// The number of frames before this one in all loops. It tells one occurrence of a frame from the next.
+        /// The number of frames before this one in all loops. It distinguishes repetitions of a frame.
         package var step: Int
-        /// The time at which the next frame is due; `nil` after the last one.
+        /// The time at which the next frame is due; `nil` after the last frame.
         package var end: Duration?
     }
 
@@ -20,7 +20,7 @@ package struct PlaybackTimeline: Sendable {
     package let loopCount: Int
     /// The number of frames of the file.
     let frameCount: Int
-    /// The frame that remains after the last loop.
+    /// The frame that stays after the last loop.
     private let lastFrame: Int
 
     /// - Parameters:
@@ -40,7 +40,7 @@ package struct PlaybackTimeline: Sendable {
         var starts = [Duration.zero]
         for frame in order { starts.append(starts[starts.count - 1] + durations[frame]) }
         self.starts = starts
-        // No animation plays that often, and the duration of all loops stays a number.
+        // No animation plays more often, and the duration of all loops stays finite.
         self.loopCount = min(max(loopCount, 0), Int(Int32.max))
         lastFrame =
             switch mode {
@@ -55,7 +55,7 @@ package struct PlaybackTimeline: Sendable {
     /// The duration of all loops; `nil` for an endless animation.
     package var totalDuration: Duration? { loopCount > 0 ? loopDuration * loopCount : nil }
 
-    /// Returns the position after a time of playback at rate 1.
+    /// Returns the position after a playback time at rate 1.
     package func position(at elapsed: Duration) -> Position {
         let elapsed = elapsed.bounded
         let loop = Int(bounded: elapsed / loopDuration)
@@ -72,19 +72,19 @@ package struct PlaybackTimeline: Sendable {
         )
     }
 
-    /// Returns the nearest loop that there is. Behind the last one nothing plays.
+    /// Returns the nearest existing loop. Nothing plays after the last one.
     func nearest(loop: Int) -> Int { min(max(loop, 0), loopCount > 0 ? loopCount - 1 : Int(Int32.max)) }
 
-    /// Returns a loop that has a time: there are endless animations that have played for long.
+    /// Returns a loop that has a start time, because endless animations may have played for long.
     package func bounded(loop: Int) -> Int { min(max(loop, 0), Int(Int32.max)) }
 
-    /// Returns the time at which a frame first appears in the nearest loop that there is.
+    /// Returns the time at which a frame first appears in the nearest existing loop.
     package func start(ofFrame frame: Int, loop: Int) -> Duration? {
         guard let index = order.firstIndex(of: frame) else { return nil }
         return loopDuration * nearest(loop: loop) + starts[index]
     }
 
-    /// Whether nothing follows the frame of a position.
+    /// Whether no frame follows a position.
     func isLast(_ position: Position) -> Bool {
         guard let end = position.end else { return true }
         return end == totalDuration
