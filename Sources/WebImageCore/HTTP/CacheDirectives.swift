@@ -1,4 +1,4 @@
-/// The directives of a `Cache-Control` field that concern a private cache (RFC 9111, 5.2.2; RFC 5861; RFC 8246).
+/// The directives of a `Cache-Control` field that apply to a private cache (RFC 9111, 5.2.2; RFC 5861; RFC 8246).
 struct CacheDirectives: Equatable {
     /// The freshness lifetime in seconds. A value that is not a number counts as zero: the response is stale rather
     /// than wrong (RFC 9111, 4.2.1).
@@ -12,7 +12,7 @@ struct CacheDirectives: Equatable {
 
     init(_ field: String?) {
         guard var field, !field.isEmpty else { return }
-        // Every load reads the field several times, and characters are slow.
+        // Every load reads the field several times, and iterating over characters is slow.
         field.withUTF8 { bytes in
             var (start, isQuoted) = (0, false)
             for (index, byte) in bytes.enumerated() {
@@ -32,12 +32,12 @@ struct CacheDirectives: Equatable {
         let name = String(decoding: Self.trimmed(directive[..<equals]), as: UTF8.self).lowercased()
         let value = equals + 1 < directive.endIndex ? Self.trimmed(directive[(equals + 1)...]) : nil
         switch name {
-        // When a directive occurs twice, the first occurrence counts (RFC 9111, 4.2.1).
+        // If a directive occurs twice, the first occurrence counts (RFC 9111, 4.2.1).
         case "max-age": maxAge = maxAge ?? Self.seconds(value)
         case "stale-while-revalidate": staleWhileRevalidate = staleWhileRevalidate ?? Self.seconds(value)
         case "stale-if-error": staleIfError = staleIfError ?? Self.seconds(value)
         case "no-store": isNoStore = true
-        // A no-cache that names header fields concerns those fields only.
+        // A no-cache that names header fields applies to those fields only.
         case "no-cache": isNoCache = isNoCache || value == nil
         case "must-revalidate": mustRevalidate = true
         case "immutable": isImmutable = true

@@ -5,11 +5,11 @@ struct Freshness {
     let directives: CacheDirectives
     /// The seconds since the server generated the response (RFC 9111, 4.2.3).
     let age: Double
-    /// The seconds for which the response is fresh; `nil` when the server says nothing, and then only the limits of the
+    /// The seconds for which the response is fresh; `nil` if the server says nothing, so that only the limits of the
     /// cache remove it.
     let lifetime: Double?
 
-    /// Whether the app has chosen the lifetime, so that the server does not.
+    /// Whether the app has set the lifetime instead of the server.
     private let isOwn: Bool
 
     init(_ metadata: ResponseMetadata, now: Date) {
@@ -34,8 +34,8 @@ struct Freshness {
         return lifetime.map { age < $0 } ?? true
     }
 
-    /// The time from which on the response is stale, in seconds from now: infinity when it always stays fresh, negative when it is
-    /// stale already.
+    /// The time at which the response becomes stale, in seconds from now: infinity if it always stays fresh, negative
+    /// if it is already stale.
     var remaining: Double {
         guard isOwn || !directives.isNoCache else { return -.infinity }
         return lifetime.map { $0 - age } ?? .infinity
@@ -46,13 +46,13 @@ struct Freshness {
         !directives.isNoCache && !directives.mustRevalidate && staleness < directives.staleWhileRevalidate ?? 0
     }
 
-    /// Whether the stale response may be shown when revalidation fails because of the network or the server (RFC 5861,
-    /// 4). Unless the server sets a limit there is none: an old image is better than no image (RFC 9111, 4.2.4).
+    /// Whether the stale response may be shown if revalidation fails because of the network or the server (RFC 5861,
+    /// 4). There is no limit unless the server sets one: an old image is better than no image (RFC 9111, 4.2.4).
     func isUsable(despite error: ImageError) -> Bool {
         error.leavesCachedImage && remainingDespiteErrors > 0
     }
 
-    /// The time for which the response may be shown while the network or the server fails, in seconds from now.
+    /// How long the response may be shown while the network or the server fails, in seconds from now.
     var remainingDespiteErrors: Double {
         guard !directives.isNoCache, !directives.mustRevalidate else { return remaining }
         return directives.staleIfError.map { remaining + max($0, 0) } ?? .infinity
@@ -67,19 +67,19 @@ struct Freshness {
         let delay = metadata.requestTime.map { max(0, responseTime.timeIntervalSince($0)) } ?? 0
         let initial = max(apparent, (metadata.age ?? 0) + delay)
         let residence = now.timeIntervalSince(responseTime)
-        // The response is stored with the time of a clock that was wrong and has been set back since. Nobody knows how old it
-        // is; it would stay fresh until the clock is there again, which may take years.
+        // The response was stored while the clock was wrong, and the clock was set back since. Its age is unknown, and
+        // it would stay fresh until the clock reaches that time again, which may take years.
         guard residence >= -clockTolerance else { return .infinity }
         return initial + max(0, residence)
     }
 
-    /// The seconds since the response arrived. After the clock was set back by more than the lifetime, nobody knows how old it is.
+    /// The seconds since the response arrived. If the clock was set back by more than the lifetime, the response counts as stale.
     private static func ownAge(_ metadata: ResponseMetadata, now: Date) -> Double {
         metadata.responseTime.map { abs(now.timeIntervalSince($0)) } ?? 0
     }
 
-    /// The seconds by which a clock may be set back without effect: those of a time zone, too, in which a machine that also
-    /// runs another system may start.
+    /// The seconds by which a clock may be set back without effect. They include a time zone, because a machine that
+    /// also runs another system may start with the wrong one.
     private static let clockTolerance = 86_400.0
 
     private static func lifetime(_ metadata: ResponseMetadata, _ directives: CacheDirectives) -> Double? {

@@ -1,9 +1,9 @@
-/// The header fields of a request that are known only when it is sent.
+/// The header fields of a request that become known only when it is sent.
 package enum LateFields: Sendable, Equatable {
     case none
-    /// Those with certain names, in lower case.
+    /// The fields with these names, in lower case.
     case named(Set<String>)
-    /// All but those by which content is negotiated.
+    /// All fields except those of content negotiation.
     case any
 
     /// - Parameter name: The name of a field, in lower case.

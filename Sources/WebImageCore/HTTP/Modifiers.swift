@@ -4,21 +4,21 @@ public import FoundationEssentials
 public struct ResponseModifier: Hashable, Sendable {
     private let function: Keyed<@Sendable (ResponseHead) -> ResponseHead?>
 
-    /// Makes a modifier.
+    /// Creates a modifier.
     /// - Parameters:
-    ///   - key: A name for the modifier. Modifiers with equal keys are taken to be equal.
+    ///   - key: A name for the modifier. Modifiers with equal keys are considered equal.
     ///   - modify: Returns the head to use, or `nil` to refuse the response, which fails the load with
-    ///     ``ImageError/Code/badResponse``. Called on the network thread, so it must be quick.
+    ///     ``ImageError/Code/badResponse``. Called on the network thread, so it must return quickly.
     public init(key: String, _ modify: @escaping @Sendable (ResponseHead) -> ResponseHead?) {
         function = Keyed(key: key, value: modify)
     }
 
-    /// The name by which modifiers are compared.
+    /// The name that modifiers are compared by.
     package var key: String { function.key }
 
     package func modify(_ response: ResponseHead) -> ResponseHead? { function.value(response) }
 
-    /// A modifier that sets header fields, such as a Cache-Control that the server lacks.
+    /// A modifier that sets header fields, such as a Cache-Control that the server does not send.
     public static func headers(_ headers: [String: String]) -> ResponseModifier {
         let lowercased = headers.fieldsByLowercasedName
         return ResponseModifier(key: "headers(\(lowercased.sorted { $0.key < $1.key }))") { response in
@@ -34,23 +34,23 @@ public struct ResponseModifier: Hashable, Sendable {
     }
 }
 
-/// A function that turns the body that a server sends, or the bytes of a file, into the bytes of an image.
+/// A function that turns the body of a response, or the bytes of a file, into the bytes of an image.
 ///
-/// That of a request decrypts whatever its loader brings of http, https, file, data and resource URLs; that of a downloader what the
-/// downloader brings. A file is decrypted with the status 200 and without header fields. The disk cache keeps the decrypted bytes. An image that needs a decryptor has no partial images.
+/// A request's decryptor applies to http, https, file, data and resource URLs; the downloader's only to its own transfers. For a
+/// file it receives a head with status 200 and no fields. The disk cache stores the decrypted bytes. There are no partial images.
 public struct Decryptor: Hashable, Sendable {
     private let function: Keyed<@Sendable (Data, ResponseHead) -> Data?>
 
-    /// Makes a decryptor.
+    /// Creates a decryptor.
     /// - Parameters:
-    ///   - key: A name for the decryptor. Decryptors with equal keys are taken to be equal.
-    ///   - decrypt: Returns the image, or `nil` when the body cannot be decrypted, which fails the load with
+    ///   - key: A name for the decryptor. Decryptors with equal keys are considered equal.
+    ///   - decrypt: Returns the image, or `nil` if the body cannot be decrypted, which fails the load with
     ///     ``ImageError/Code/badImageData``. Called on a background thread.
     public init(key: String, _ decrypt: @escaping @Sendable (Data, ResponseHead) -> Data?) {
         function = Keyed(key: key, value: decrypt)
     }
 
-    /// The name by which decryptors are compared.
+    /// The name that decryptors are compared by.
     package var key: String { function.key }
 
     func decrypt(_ body: Data, _ response: ResponseHead) -> Data? { function.value(body, response) }
@@ -61,7 +61,7 @@ public struct Decryptor: Hashable, Sendable {
     }
 }
 
-/// A value that is compared by a key, since closures cannot be compared.
+/// A value that is compared by a key, because closures cannot be compared.
 struct Keyed<Value: Sendable>: Hashable, Sendable {
     let key: String
     let value: Value
@@ -71,7 +71,7 @@ struct Keyed<Value: Sendable>: Hashable, Sendable {
         self.value = value
     }
 
-    /// The key of this value and another one, in order. Keys may be any text, so the length tells where the first one ends.
+    /// The key of this value and another one, in order. Keys may contain any character, so the length marks where one ends.
     func key(followedBy other: Self) -> String { "\(key.utf8.count):\(key) \(other.key)" }
 
     static func == (lhs: Self, rhs: Self) -> Bool { lhs.key == rhs.key }

@@ -2,13 +2,13 @@ public import FoundationEssentials
 
 /// A function that changes requests before they are sent, for example to sign them or to add a token.
 ///
-/// One that waits for something, such as a token, is asynchronous. It has no thread and no place among the transfers meanwhile:
-/// other loads go on. A load whose modifier has not answered within ``NetworkOptions/idleTimeout`` fails with
-/// ``ImageError/Code/timedOut``; ``NetworkOptions/totalTimeout`` counts the wait, too. When the last task of the load is cancelled, so
-/// is the Swift task in which the modifier runs.
+/// An asynchronous modifier can wait, for example for a token. In the meantime it occupies no thread and no place among
+/// the transfers, and other loads continue. If it has not answered within ``NetworkOptions/idleTimeout``, the load
+/// fails with ``ImageError/Code/timedOut``; the wait also counts for ``NetworkOptions/totalTimeout``. Cancelling the
+/// last task of the load cancels the Swift task of the modifier.
 ///
-/// After a response with status 401 the modifier is asked once more, with ``Request/refusal``. The request is sent again if it
-/// differs from the one that was refused; otherwise, or when the server refuses it again, the load fails with the 401.
+/// After a response with status 401 the modifier is called once more, with ``Request/refusal``. The request is sent again
+/// if it differs from the refused one. If it does not, or if the server refuses it again, the load fails with the 401.
 public struct RequestModifier: Hashable, Sendable {
     /// An HTTP request as it is about to be sent.
     public struct Request: Sendable {
@@ -16,14 +16,14 @@ public struct RequestModifier: Hashable, Sendable {
         public var url: URL
         /// The HTTP method. Default: GET.
         public var method: String
-        /// The header fields that the library sets, by name. A field that is set in another case replaces the one that was there.
+        /// The header fields that the library sets, by name. Setting a field in another case replaces the existing one.
         public var headers: [String: String]
         /// The request body, for methods that have one. Default: none.
         public var body: Data?
-        /// What the modifier has returned before, and the server has refused with status 401; `nil` the first time.
+        /// The earlier request of the modifier, which the server has refused with status 401; `nil` the first time.
         public package(set) var refusal: Refusal?
 
-        /// Makes a request.
+        /// Creates a request.
         package init(url: URL, method: String = "GET", headers: [String: String] = [:], body: Data? = nil) {
             self.url = url
             self.method = method
@@ -31,7 +31,7 @@ public struct RequestModifier: Hashable, Sendable {
             self.body = body
         }
 
-        /// Whether both would be sent alike.
+        /// Whether both requests are sent in the same way.
         package func isSame(as other: Request) -> Bool {
             (url, method, headers) == (other.url, other.method, other.headers) && body == other.body
         }
@@ -39,7 +39,7 @@ public struct RequestModifier: Hashable, Sendable {
 
     /// A request that the server has refused with status 401.
     public struct Refusal: Sendable {
-        /// The header fields that were sent, by name: a token that is still among them is the one to replace.
+        /// The header fields that were sent, by name. A token that is still among them is the one to replace.
         public let headers: [String: String]
         /// The head of the response, whose WWW-Authenticate field may say why.
         public let response: ResponseHead
@@ -57,28 +57,28 @@ public struct RequestModifier: Hashable, Sendable {
 
     private let keyed: Keyed<Function>
 
-    /// The name by which modifiers are compared.
+    /// The name that modifiers are compared by.
     package var key: String { keyed.key }
     package var function: Function { keyed.value }
 
-    /// Makes a modifier that knows at once what to change.
+    /// Creates a synchronous modifier.
     /// - Parameters:
-    ///   - key: A name for the modifier. Modifiers with equal keys are taken to be equal.
+    ///   - key: A name for the modifier. Modifiers with equal keys are considered equal.
     ///   - modify: Returns the request to send, or `nil` to refuse it, which fails the load with
-    ///     ``ImageError/Code/invalidRequest``. Called on the network thread, so it must be quick; called again for each
-    ///     redirect to the same origin, and once after a status 401. For a cached response with `Vary` it is called on threads that
-    ///     read the disk cache, too, to compare the fields; nothing is sent then.
+    ///     ``ImageError/Code/invalidRequest``. Called on the network thread, so it must return quickly. Called again
+    ///     for each redirect to the same origin, and once after status 401. For a cached response with `Vary`, it is
+    ///     also called on threads that read the disk cache, to compare fields; nothing is sent then.
     public init(key: String, _ modify: @escaping @Sendable (Request) -> Request?) {
         keyed = Keyed(key: key, value: .immediate(modify))
     }
 
-    /// Makes a modifier that may wait for what it needs, and may fail.
+    /// Creates an asynchronous modifier, which may wait and may throw.
     /// - Parameters:
-    ///   - key: A name for the modifier. Modifiers with equal keys are taken to be equal.
-    ///   - modify: Returns the request to send, or `nil` to refuse it. Called on a thread of Swift's concurrency when there is room for
-    ///     the transfer, which then waits for its turn again; called again for each redirect to the same origin, and once after a
-    ///     status 401. The load fails with an ``ImageError`` that it throws, and is retried after one that
-    ///     ``ImageError/isTransient``; another error ends in ``ImageError/Code/invalidRequest``.
+    ///   - key: A name for the modifier. Modifiers with equal keys are considered equal.
+    ///   - modify: Returns the request to send, or `nil` to refuse it. Called on a thread of Swift's concurrency when
+    ///     there is room for the transfer, which then waits for its turn again. Called again for each redirect to the
+    ///     same origin, and once after status 401. If it throws an ``ImageError``, the load fails with that error, and
+    ///     is retried if ``ImageError/isTransient`` is true; other errors end in ``ImageError/Code/invalidRequest``.
     public init(key: String, _ modify: @escaping @Sendable (Request) async throws -> Request?) {
         keyed = Keyed(key: key, value: .asynchronous(modify))
     }

@@ -1,24 +1,24 @@
 package import FoundationEssentials
 
 extension ResponseMetadata {
-    /// What the redirects have said that led to a response.
+    /// The metadata of the redirects that led to a response.
     ///
-    /// RFC 9111 stores each response of a chain by its own URL. A cache that stores the last one by the URL of the request may use it
-    /// for as long as it could use all of them.
+    /// RFC 9111 stores each response of a chain by its own URL. A cache that stores the last response by the URL of the
+    /// request may use it for as long as it could use all of them.
     package struct Redirects: Codable, Hashable, Sendable {
-        /// What they allow together, as a Cache-Control field whose times begin when the response arrives.
+        /// What the redirects allow together, as a Cache-Control field whose times start when the response arrives.
         var control: String
-        /// The fields that their Vary names, as ``ResponseMetadata/vary``.
+        /// The fields that their Vary fields name, in the form of ``ResponseMetadata/vary``.
         package var vary: [String: String]?
-        /// The URL that they led to, with and without its signature, as salted hashes: it may contain secrets.
+        /// The target URL with and without its signature, as salted hashes because it may contain secrets.
         private var target: String
         private var unsigned: String
 
         /// - Parameters:
         ///   - responses: The status codes and the metadata of the redirects.
-        ///   - target: The URL that they led to.
-        ///   - unsigned: The same without its signature. Default: it has none.
-        ///   - time: When its response has arrived.
+        ///   - target: The target URL.
+        ///   - unsigned: The target URL without its signature. Default: it has none.
+        ///   - time: When the response of the target arrived.
         package init(
             _ responses: [(status: Int, metadata: ResponseMetadata)],
             to target: URL,
@@ -33,13 +33,13 @@ extension ResponseMetadata {
             self.unsigned = VaryingField.text(for: unsigned ?? target.absoluteString)
         }
 
-        /// Whether they led to a URL.
+        /// Whether a URL is the target of the redirects.
         package func isTarget(_ url: URL) -> Bool { VaryingField.isText(target, of: url.absoluteString) }
 
-        /// Whether they led to a URL but for its signature, which differs each time.
+        /// Whether a URL is the target, ignoring the signature, which differs each time.
         package func isTarget(unsigned: String) -> Bool { VaryingField.isText(self.unsigned, of: unsigned) }
 
-        /// The bytes that it takes, roughly.
+        /// The approximate number of bytes in memory.
         var byteCount: Int {
             let fields = (vary ?? [:]).reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
             return control.utf8.count + target.utf8.count + unsigned.utf8.count + fields
@@ -47,10 +47,10 @@ extension ResponseMetadata {
     }
 }
 
-/// Directives with the times that they mean, in seconds from a moment on.
+/// Directives with their times in seconds from a common start.
 struct DatedDirectives {
     private(set) var directives = CacheDirectives(nil)
-    /// The time for which the response is fresh: infinity when nobody says.
+    /// The time for which the response is fresh; infinity if nothing limits it.
     private(set) var remaining = Double.infinity
 
     init() { directives.isImmutable = true }
@@ -59,8 +59,8 @@ struct DatedDirectives {
         (self.directives, self.remaining) = (directives, remaining)
     }
 
-    /// What a redirect allows of its target. A temporary one has to say for how long it holds (RFC 9110, 15.4). One that is not to be
-    /// stored is asked for again; the response that it led to may still be stored.
+    /// The limits that a redirect sets for its target. A temporary redirect must state how long it is valid (RFC 9110,
+    /// 15.4). A redirect with no-store is requested again, but the response that it led to may still be stored.
     init(ofRedirect status: Int, _ metadata: ResponseMetadata, at time: Date) {
         let freshness = Freshness(metadata, now: time)
         directives = freshness.directives
@@ -85,15 +85,15 @@ struct DatedDirectives {
         return result
     }
 
-    /// When a time after the freshness ends; infinity when it does not.
+    /// The end of a time after the freshness; infinity if it has none.
     private func end(_ seconds: Double?) -> Double { seconds.map { remaining + $0 } ?? .infinity }
 
-    /// The time after the freshness until an end; `nil` when it has none.
+    /// The time from the end of the freshness to a later end; `nil` if it has none.
     private func rest(of end: Double) -> Double? { end < .infinity ? max(end - remaining, 0) : nil }
 
-    /// The Cache-Control field that means the same from the moment on.
+    /// The Cache-Control field that expresses the same limits.
     var field: String {
-        // One that is stale already has used up some of the time after that.
+        // A response that is already stale has used up some of the later times.
         let used = max(-remaining, 0)
         let seconds = [
             ("max-age", remaining < .infinity ? max(remaining, 0) : nil),

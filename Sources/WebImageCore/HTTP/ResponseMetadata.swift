@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// The part of a response's head that decides whether its body may be used again (RFC 9111).
+/// The part of a response's head that decides whether its body may be reused (RFC 9111).
 public struct ResponseMetadata: Codable, Hashable, Sendable {
     /// The validators that identify one version of a resource (RFC 9110, 8.8).
     public struct Validators: Hashable, Sendable {
@@ -8,10 +8,10 @@ public struct ResponseMetadata: Codable, Hashable, Sendable {
         public var etag: String?
         /// The Last-Modified field as received.
         public var lastModified: String?
-        /// The redirects to the resource that they are those of; `nil` where there were none.
+        /// The redirects that led to the resource; `nil` if there were none.
         package var redirects: Redirects?
 
-        /// Makes validators.
+        /// Creates validators.
         package init(etag: String?, lastModified: String?) {
             self.etag = etag
             self.lastModified = lastModified
@@ -24,7 +24,7 @@ public struct ResponseMetadata: Codable, Hashable, Sendable {
     public var etag: String?
     /// The Last-Modified field as received.
     public var lastModified: String?
-    /// The Last-Modified field as a date; `nil` when it cannot be parsed.
+    /// The Last-Modified field as a date; `nil` if it cannot be parsed.
     package var lastModifiedDate: Date?
     /// The Cache-Control field; repeated fields are joined by commas.
     public var cacheControl: String?
@@ -34,24 +34,24 @@ public struct ResponseMetadata: Codable, Hashable, Sendable {
     package var date: Date?
     /// The Age field in seconds: how long caches on the way held the response.
     package var age: Double?
-    /// The lower-case header fields that Vary names, each with a salted hash of the value that the request had; `*` stands
-    /// for any field.
+    /// The lower-case names of the fields in Vary, each with a salted hash of its value in the request. `*` means any
+    /// field.
     package var vary: [String: String]?
     /// The time at which the request was sent.
     package var requestTime: Date?
     /// The time at which the response arrived.
     package var responseTime: Date?
-    /// What the redirects have said that led to the response; `nil` when there were none.
+    /// The metadata of the redirects that led to the response; `nil` if there were none.
     package var redirects: Redirects?
-    /// The seconds for which the app takes the response for fresh, whatever its fields say.
+    /// The seconds for which the app considers the response fresh, overriding its fields.
     var ownLifetime: Double?
 
-    /// Makes metadata without any field but the content type.
+    /// Creates metadata without any field except the content type.
     public init(contentType: String? = nil) {
         self.contentType = contentType
     }
 
-    /// The validators for a conditional request; `nil` when the response had none.
+    /// The validators for a conditional request; `nil` if the response had none.
     public var validators: Validators? {
         guard etag != nil || lastModified != nil else { return nil }
         var validators = Validators(etag: etag, lastModified: lastModified)
@@ -61,12 +61,12 @@ public struct ResponseMetadata: Codable, Hashable, Sendable {
 }
 
 extension ResponseMetadata.Validators? {
-    /// Whether both are those of one version, wherever redirects have led for it.
+    /// Whether both belong to the same version, regardless of redirects.
     func areSame(as other: Self) -> Bool {
         self?.etag == other?.etag && self?.lastModified == other?.lastModified
     }
 
-    /// Whether a 304 with this ETag is about another version than the one that was asked about (RFC 9111, section 4.3.4), weak or not.
+    /// Whether a 304 with this ETag is about another version than the one asked about (RFC 9111, section 4.3.4), weak or not.
     func contradict(_ etag: String?) -> Bool {
         guard let asked = self?.etag, let etag else { return false }
         return asked.trimmingPrefix("W/") != etag.trimmingPrefix("W/")
@@ -84,7 +84,7 @@ extension ResponseMetadata {
         result.expires = newer.expires ?? expires
         result.vary = newer.vary ?? vary
         result.redirects = newer.redirects
-        // The age is that of the new response, whether or not it repeats these fields.
+        // The age is that of the new response, even if it does not repeat these fields.
         result.date = newer.date
         result.age = newer.age
         result.requestTime = newer.requestTime
@@ -93,8 +93,8 @@ extension ResponseMetadata {
         return result
     }
 
-    /// Returns this metadata with the lifetime that an app has chosen, if it has.
-    /// - Parameter time: When the lifetime begins, unless the time is known at which the response arrived.
+    /// Returns this metadata with the lifetime that the app has set, if any.
+    /// - Parameter time: When the lifetime starts if the arrival time of the response is not known.
     func living(for lifetime: Duration?, from time: Date) -> ResponseMetadata {
         guard lifetime != nil || ownLifetime != nil else { return self }
         var result = self
@@ -103,15 +103,15 @@ extension ResponseMetadata {
         return result
     }
 
-    /// When the lifetime of the app's choice is over, in seconds since 1970; `nil` without one.
+    /// The end of the lifetime that the app has set, in seconds since 1970; `nil` if there is none.
     var ownEnd: Double? {
         guard let ownLifetime, let responseTime else { return nil }
         return responseTime.timeIntervalSince1970 + ownLifetime
     }
 
-    /// Whether the header fields that Vary names have the values of the original request (RFC 9111, 4.1).
-    /// - Parameter late: The fields that are known only when the request is sent.
-    /// - Returns: `nil` when it depends on one of them.
+    /// Whether the header fields in Vary have the values of the original request (RFC 9111, 4.1).
+    /// - Parameter late: The fields that become known only when the request is sent.
+    /// - Returns: `nil` if it depends on such a field.
     func isAnswer(to headers: [String: String], lacking late: LateFields = .none) -> Bool? {
         let vary = (redirects?.vary ?? [:]).merging(self.vary ?? [:]) { _, own in own }
         guard !vary.isEmpty else { return true }

@@ -1,7 +1,7 @@
-/// Where a transfer spent its time, and how much it moved.
+/// The times and sizes of a transfer.
 ///
-/// Times are measured from the start of the last request, in the order in which the steps are reached. A step that was
-/// skipped has the time of the step before it.
+/// Times are measured from the start of the last request, in the order of the steps. A skipped step has the time of the
+/// step before it.
 public struct TransferMetrics: Sendable, Hashable {
     /// How the response relates to the bytes that were already cached.
     public enum CacheDecision: Sendable, Hashable {
@@ -11,7 +11,7 @@ public struct TransferMetrics: Sendable, Hashable {
         case replaced
         /// The server confirmed the cached copy (304 Not Modified).
         case notModified
-        /// The server sent the rest of a body of which this many bytes were kept from an interrupted transfer.
+        /// The server sent the rest of a body; this many bytes were kept from an interrupted transfer.
         case resumed(Int64)
     }
 
@@ -29,7 +29,7 @@ public struct TransferMetrics: Sendable, Hashable {
     public var total: Duration = .zero
     /// The bytes of the body as received, before decompression.
     public var receivedByteCount: Int64 = 0
-    /// The protocol version: HTTP/1.1, HTTP/2 and so on.
+    /// The protocol version: `HTTP/1.0`, `HTTP/1.1`, `HTTP/2` or `HTTP/3`; empty if it is not known.
     public var protocolName = ""
     /// Whether the request used a connection that was already open.
     public var isReusedConnection = false
@@ -38,6 +38,6 @@ public struct TransferMetrics: Sendable, Hashable {
     /// How the response relates to the bytes that were already cached.
     public var cacheDecision = CacheDecision.fetched
 
-    /// Makes metrics in which everything is zero.
+    /// Creates metrics in which everything is zero.
     public init() {}
 }

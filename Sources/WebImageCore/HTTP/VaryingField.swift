@@ -1,15 +1,15 @@
 import FoundationEssentials
 
-/// The value that a header field had in a request, as the caches keep it: a salted hash, since the field can be a cookie
-/// or a password. The key is random, so that equal values have different hashes.
+/// Hashes the value that a header field had in a request, because the field can be a cookie or a password. The salt is
+/// random, so that equal values have different hashes.
 package enum VaryingField {
-    /// The fields by which content is negotiated (RFC 9110, 12.5), and which say nothing about the user.
+    /// The fields of content negotiation (RFC 9110, 12.5), which say nothing about the user.
     static let negotiating: Set<String> = ["accept", "accept-encoding", "accept-language", "user-agent", "origin"]
 
     private static let prefix = "hmac-sha256:"
     private static let keySize = 16
 
-    /// Makes the text to keep.
+    /// Creates the text to store.
     package static func text(for value: String) -> String {
         text(for: value, key: (0..<keySize).map { _ in .random(in: .min ... .max) })
     }
@@ -19,7 +19,7 @@ package enum VaryingField {
         return prefix + Data(key + code).base64EncodedString()
     }
 
-    /// Whether a text stands for a value. A text of another form, which an app has made, is the value itself.
+    /// Whether a text was made from a value. A text in another form, written by an app, is the value itself.
     static func isText(_ text: String, of value: String) -> Bool {
         guard text.hasPrefix(prefix) else { return text == value }
         guard let data = Data(base64Encoded: String(text.dropFirst(prefix.count))), data.count > keySize else {

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// A loader that is written as an asynchronous function, for bytes that an app keeps in a library, a database or an archive.
+/// A loader written as an asynchronous function, for bytes in your own library, database or archive.
 ///
 ///     struct Photos: AsyncDataLoading {
 ///         let library: PhotoLibrary
@@ -12,15 +12,15 @@ public import FoundationEssentials
 ///         }
 ///     }
 ///
-/// It is a ``DataLoading``, so that a registry, a request and a configuration take it as it is. Each load runs in a Swift task of its
-/// own: one that is slow holds no other load up, and there are as many at a time as loads have been started.
+/// It is a ``DataLoading``, so you can add it to a registry, a request or a configuration. Each load runs in a separate
+/// Swift task: a slow load does not hold up others, and their number is not limited.
 public protocol AsyncDataLoading: DataLoading {
     /// Returns the bytes of a URL.
     ///
-    /// The Swift task in which it runs is cancelled with the load, and has the priority of the request; it is raised with that of the
-    /// load from Swift 6.2 on. What it returns or throws then is not used.
-    /// - Throws: An ``ImageError``, with which the load ends, or which ``RetryPolicy`` answers. Another error ends the load with
-    ///   ``ImageError/Code/unreadable``. More than ``LoaderRequest/maximumByteCount`` bytes end it with
+    /// The Swift task is cancelled with the load, and its result is then ignored. The task has the priority of the
+    /// request, which from Swift 6.2 on is raised with the priority of the load.
+    /// - Throws: An ``ImageError``, which ends the load or is retried by ``RetryPolicy``. Another error ends the load
+    ///   with ``ImageError/Code/unreadable``. More than ``LoaderRequest/maximumByteCount`` bytes end it with
     ///   ``ImageError/Code/bodyTooLarge``.
     func data(for request: LoaderRequest) async throws -> LoaderResult
 }
@@ -37,13 +37,13 @@ extension AsyncDataLoading {
     }
 }
 
-/// A loader that is written as an asynchronous function and brings the bytes one part after the other, so that images appear while
-/// they arrive (``ImageRequest/Loading/progressive``) and progress is reported.
+/// A loader written as an asynchronous function that returns the bytes in parts, so that images appear while they
+/// arrive (``ImageRequest/Loading/progressive``) and progress is reported.
 ///
-/// In all else it is like an ``AsyncDataLoading``. A type is one of the two.
+/// In all other respects it is like ``AsyncDataLoading``. Conform a type to one of the two.
 public protocol AsyncDataStreaming: DataLoading {
-    /// Returns the bytes of a URL as they arrive. The Swift task in which it runs and reads the stream is cancelled with the load.
-    /// - Throws: As ``AsyncDataLoading/data(for:)``. So do the chunks.
+    /// Returns the bytes of a URL as they arrive. The Swift task that runs it and reads the stream is cancelled with the load.
+    /// - Throws: The same errors as ``AsyncDataLoading/data(for:)``. The stream may throw them as well.
     func stream(for request: LoaderRequest) async throws -> LoaderStream
 }
 
@@ -59,22 +59,22 @@ extension AsyncDataStreaming {
     }
 }
 
-/// The bytes of a URL as they arrive, with what is known of them before.
+/// The bytes of a URL as they arrive, with their metadata.
 public struct LoaderStream: Sendable {
-    /// The number of all bytes, for progress; `nil` when it is not known. A stream of another length fails with
+    /// The length of the body, for progress; `nil` if it is not known. A stream of another length fails with
     /// ``ImageError/Code/transferIncomplete``.
     public var expectedByteCount: Int64?
     /// The header fields that matter for caching.
     public var metadata: ResponseMetadata
     /// The head of the response, for ``LoadResponse/head``. Default: none.
     public var head: ResponseHead?
-    /// Reads the chunks one after the other.
+    /// Reads the chunks one after another.
     let forEach: @Sendable (_ body: @Sendable (Data) throws -> Void) async throws -> Void
 
-    /// Makes a stream.
+    /// Creates a stream.
     /// - Parameters:
     ///   - chunks: The bytes in parts of any size.
-    ///   - expectedByteCount: The number of all bytes. Default: not known.
+    ///   - expectedByteCount: The length of the body. Default: not known.
     ///   - metadata: The header fields that matter for caching. Default: none.
     ///   - head: The head of the response. Default: none.
     public init<Chunks: AsyncSequence & Sendable>(

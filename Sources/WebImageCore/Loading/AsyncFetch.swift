@@ -9,9 +9,9 @@ final class AsyncFetch: FetchOperation {
         var task: Task<Void, Never>?
         var wantsData: Bool
         var isStream = false
-        /// The bytes so far of one that streams.
+        /// The bytes of a stream so far.
         var body = Data()
-        /// Counts them.
+        /// Counts the bytes in `body`.
         var arriving: MemoryBudget.Reservation?
         /// The events that are to be delivered, one at a time.
         var events: [LoaderEvent] = []
@@ -65,7 +65,7 @@ final class AsyncFetch: FetchOperation {
         }
     }
 
-    /// A wait that ends with the first of two calls, also when that comes before it begins.
+    /// A wait that ends with the first of two calls, even if that call precedes the wait.
     private final class CancellableWait: Sendable {
         private let state = Mutex<(continuation: CheckedContinuation<Void, Never>?, hasEnded: Bool)>((nil, false))
 
@@ -89,14 +89,14 @@ final class AsyncFetch: FetchOperation {
     private func end(with result: Result<LoaderResult, ImageError>) {
         if case .success(let loaded) = result, !loaded.isNotModified {
             let count = Int64(loaded.data.count)
-            // A stream has reported its last chunk.
+            // A stream has already reported its last chunk.
             deliver { $0.isStream ? [] : [.progress(received: count, expected: count)] }
         }
         deliver { _ in [.finished(result)] }
     }
 
     func cancel() {
-        // What the state holds is released with the lock free.
+        // The old state is released while the lock is free.
         let old = state.withLock { exchange(&$0, with: State(wantsData: false)) }
         withExtendedLifetime(old) { old.task?.cancel() }
     }
@@ -133,7 +133,7 @@ extension AsyncFetch {
         return LoaderResult(data: body, metadata: stream.metadata, head: stream.head)
     }
 
-    /// Takes a chunk and delivers it in one step: a load that starts to stream in between would get it twice.
+    /// Adds a chunk and queues its events in one step, because a load that starts streaming in between would get it twice.
     private func take(_ chunk: Data, expected: Int64?) throws {
         var failure: ImageError?
         deliver { state in
@@ -185,7 +185,7 @@ extension AsyncFetch {
         if let failure = tooLarge(byteCount) { throw failure }
     }
 
-    /// The error of a body that is larger than the limit; `nil` for others.
+    /// The error of a body above the limit; `nil` for others.
     private func tooLarge(_ byteCount: Int64) -> ImageError? {
         guard byteCount > Int64(request.maximumByteCount) else { return nil }
         return ImageError(

@@ -15,7 +15,7 @@ package struct DataURL {
     }
 
     private static func parts(of bytes: UnsafeBufferPointer<UInt8>) -> (mediaType: String, data: Data)? {
-        // A fragment is no part of the data.
+        // A fragment is not part of the data.
         let end = bytes.firstIndex(of: UInt8(ascii: "#")) ?? bytes.endIndex
         guard let comma = bytes[5..<end].firstIndex(of: UInt8(ascii: ",")) else { return nil }
         let head = String(decoding: bytes[5..<comma], as: UTF8.self)
@@ -28,15 +28,15 @@ package struct DataURL {
         return (parameters.first ?? "text/plain", data)
     }
 
-    /// The bytes of a text with percent-encoding; `nil` when it is malformed.
+    /// The bytes of a percent-encoded text; `nil` if it is malformed.
     static func percentDecoded(_ text: String) -> Data? {
         var text = text
         return text.withUTF8 { percentDecoded($0, isBase64: false, isStrict: true) }
     }
 
     /// - Parameters:
-    ///   - isBase64: Whether white space does not count, and the padding may be missing.
-    ///   - isStrict: Whether a % without two digits is an error, rather than a character.
+    ///   - isBase64: Whether white space is skipped, and padding may be missing.
+    ///   - isStrict: Whether a % without two digits is an error rather than a character.
     private static func percentDecoded(
         _ text: UnsafeBufferPointer<UInt8>,
         isBase64: Bool,

@@ -1,7 +1,7 @@
 package import FoundationEssentials
 
 extension Decryptor {
-    /// Decrypts what was loaded.
+    /// Decrypts the loaded bytes.
     package func result(
         of loaded: LoaderResult,
         _ head: ResponseHead,

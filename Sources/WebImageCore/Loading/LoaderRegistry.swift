@@ -2,7 +2,7 @@ public import FoundationEssentials
 
 /// The loaders of a manager. The one added last is asked first. It can be used from any thread.
 public final class LoaderRegistry: Sendable {
-    /// Identifies a loader that was added.
+    /// Identifies an added loader.
     public struct Registration: Hashable, Sendable {
         fileprivate let number: UInt64
     }
@@ -28,7 +28,7 @@ public final class LoaderRegistry: Sendable {
     /// All loaders, in the order in which they are asked.
     var all: [any DataLoading] { loaders.all }
 
-    /// The first loader that takes a URL.
+    /// The loader that would be asked for a URL: the one added last among those that accept it; `nil` if there is none.
     public func loader(for url: URL) -> (any DataLoading)? {
         loaders.first { $0.canLoad(url) }
     }

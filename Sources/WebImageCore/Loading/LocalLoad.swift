@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A load that is a piece of work in a queue.
+/// A load that is a work item of a queue.
 package final class LocalLoad: FetchOperation {
     private struct State {
         var ticket: WorkQueue.Ticket?
@@ -16,7 +16,7 @@ package final class LocalLoad: FetchOperation {
 
     package var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Starts the load, or fails it where there is no thread.
+    /// Starts the load, or fails it if there is no thread.
     package func start(
         _ request: LoaderRequest,
         onEvent: (LoaderEvent) -> Void,
@@ -41,6 +41,6 @@ package final class LocalLoad: FetchOperation {
     }
 
     package func startStreaming() {
-        // The bytes come all at once, with the end of the load.
+        // The bytes arrive all at once, at the end of the load.
     }
 }

@@ -11,8 +11,8 @@ package struct LocalLoader: DataLoading {
 
     /// - Parameters:
     ///   - budget: Has no room while too many bytes wait to be decoded. Default: there is always room.
-    ///   - version: Returns the version that the bytes have now, whose entity tag `read` returns with them. It may block. Default:
-    ///     the bytes have no versions.
+    ///   - version: Returns the current version of the bytes; `read` returns its entity tag with them. It may block.
+    ///     Default: the bytes have no versions.
     ///   - thumbnails: Finds small versions of files. Default: none.
     ///   - read: Returns the bytes. It may block.
     package init(
@@ -31,13 +31,13 @@ package struct LocalLoader: DataLoading {
         self.read = read
     }
 
-    /// Whether the loader tells versions of its bytes apart, so that what was decoded of them can be used again.
+    /// Whether the loader distinguishes versions of its bytes, so that decoded results can be reused.
     var hasVersions: Bool { version != nil }
 
     /// Whether the loader looks for small versions of its files.
     package var hasThumbnails: Bool { thumbnails != nil }
 
-    /// Finds the version that the bytes of a URL have now, on the threads that read files, because a file system may hang.
+    /// Finds the current version of the bytes of a URL, on the threads that read files, because a file system may hang.
     func findVersion(
         of url: URL,
         priority: ImagePriority,
@@ -47,7 +47,7 @@ package struct LocalLoader: DataLoading {
         queue.submit(priority: priority) { body(version?(url)) }
     }
 
-    /// Finds the thumbnail that another program has made of a file, on the threads that read files, and before the file is read.
+    /// Finds the thumbnail that another program has made of a file, on the threads that read files, before the file is read.
     func findThumbnail(
         of url: URL,
         longestSide: Int,
@@ -62,7 +62,7 @@ package struct LocalLoader: DataLoading {
 
     package func canLoad(_ url: URL) -> Bool { url.scheme?.lowercased() == scheme }
 
-    /// Returns false, because the bytes are on this machine already.
+    /// Returns false, because the bytes are already on this machine.
     package func shouldCacheOnDisk(_ url: URL) -> Bool { false }
 
     package func load(
@@ -111,7 +111,7 @@ extension LocalLoader {
         )
     }
 
-    /// Reads file: URLs on the thread of its caller. Other things than regular files, such as pipes, are errors.
+    /// Reads file: URLs on the caller's thread. Anything but a regular file, such as a pipe, is an error.
     /// - Parameters:
     ///   - maximumByteCount: The size limit of a file, in bytes.
     ///   - now: The clock, which should be that of the file system.
@@ -123,7 +123,7 @@ extension LocalLoader {
         return { url throws(ImageError) in
             let path = try localPathBytes(of: url)
             do {
-                // A change from here on must be seen.
+                // A change from here on must be noticed.
                 let start = now()
                 let (data, version) = try store.readVersion(pathBytes: path, maximumByteCount: maximumByteCount)
                 var metadata = ResponseMetadata()
@@ -140,8 +140,8 @@ extension LocalLoader {
         }
     }
 
-    /// The path of a URL that names something on this machine, as text.
-    /// - Throws: ``ImageError/Code/invalidURL`` as localPathBytes(of:) does, and for a path that is not UTF-8.
+    /// The path of a URL on this machine, as text.
+    /// - Throws: ``ImageError/Code/invalidURL`` for the reasons of `localPathBytes`, and for a path that is not UTF-8.
     package static func localPath(of url: URL) throws(ImageError) -> String {
         guard let path = String(validating: try localPathBytes(of: url), as: UTF8.self) else {
             throw ImageError(
@@ -154,9 +154,9 @@ extension LocalLoader {
         return path
     }
 
-    /// The path of a URL that names something on this machine. The names of files need not be UTF-8.
-    /// - Throws: ``ImageError/Code/invalidURL`` for another host than this machine (RFC 8089, section 2), and for a path
-    ///   that system calls would cut off.
+    /// The path of a URL on this machine. File names need not be UTF-8.
+    /// - Throws: ``ImageError/Code/invalidURL`` for another host than this machine (RFC 8089, section 2), and for a
+    ///   path that system calls would truncate.
     package static func localPathBytes(of url: URL) throws(ImageError) -> [UInt8] {
         let host = url.host() ?? ""
         guard host.isEmpty || host.lowercased() == "localhost" else {

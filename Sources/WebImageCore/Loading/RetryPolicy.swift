@@ -6,12 +6,12 @@ public struct RetryPolicy: Sendable {
     public var initialDelay = Duration.milliseconds(500)
     /// The factor from each delay to the next. Default: 2.
     public var multiplier = 2.0
-    /// The longest delay. A load is not retried when the server asks for a longer one (Retry-After). Default: 30 seconds.
+    /// The longest delay. A load is not retried if the server asks for a longer one (Retry-After). Default: 30 seconds.
     public var maximumDelay = Duration.seconds(30)
-    /// The random share of a delay, 0 to 1, which keeps many clients from coming back at the same moment. Default: 0.5.
+    /// The random share of a delay, 0 to 1, which keeps many clients from retrying at the same moment. Default: 0.5.
     public var jitter = 0.5
-    /// How long a load waits for the network when the machine is offline. Default: zero, so that it fails
-    /// after one quick attempt.
+    /// How long a load waits for the network if the machine is offline. Default: zero, so it fails after one quick
+    /// attempt.
     public var offlineWait = Duration.zero
     /// Whether a load is retried after an error. Default: ``ImageError/isTransient``.
     public var shouldRetry: @Sendable (ImageError) -> Bool = { $0.isTransient }
@@ -30,7 +30,7 @@ public struct RetryPolicy: Sendable {
     /// - Parameters:
     ///   - attempt: The number of attempts so far, from 1.
     ///   - chance: A random number, 0 to 1.
-    /// - Returns: `nil` when the load is not retried.
+    /// - Returns: `nil` if the load is not retried.
     package func delay(after error: ImageError, attempt: Int, chance: Double) -> Duration? {
         guard attempt <= maximumCount, shouldRetry(error) else { return nil }
         if let asked = error.retryAfter { return asked <= maximumDelay ? asked : nil }
