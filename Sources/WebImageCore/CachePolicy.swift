@@ -2,21 +2,21 @@ package import FoundationEssentials
 
 /// How a load uses the caches and the server, in the manner of Foundation's `URLRequest.CachePolicy`.
 public enum CachePolicy: Hashable, Sendable {
-    /// The memory cache serves, then a stored response as RFC 9111 allows it, then the loader. The default.
+    /// Memory is used first, then a stored response as far as RFC 9111 allows, then the loader. The default.
     case standard
-    /// A stored response serves however old it is; the loader is asked only when there is none.
+    /// A stored response is used at any age. The loader is asked only if there is none.
     case cachedElseLoad
-    /// Only the caches serve, however old their copy is. A miss ends in ``ImageError/Code/notInCache``.
+    /// Only the caches are used, at any age. A miss fails with ``ImageError/Code/notInCache``.
     case cachedOnly
-    /// The cached image is handed to the partial handler at once, and the server is asked whether it is still current,
-    /// which costs one conditional request. The completion receives the outcome. When the server cannot be reached, it
-    /// receives the cached image, and ``LoadResponse/refreshError`` says why.
+    /// The partial handler receives the cached image at once, and one conditional request asks the server whether it is
+    /// current. The completion receives the outcome. If the server is unreachable, it receives the cached image, and
+    /// ``LoadResponse/refreshError`` says why.
     case refresh
-    /// The caches are not read. What the loader sends replaces what they hold.
+    /// The caches are not read. The loaded image replaces what they hold.
     case reload
 }
 
-// What a policy means, decision by decision. A new policy answers each of these questions.
+// The meaning of a policy, decision by decision. A new policy answers each of these questions.
 extension CachePolicy {
     /// Whether the caches may serve the load.
     var readsCaches: Bool {
@@ -26,7 +26,7 @@ extension CachePolicy {
         }
     }
 
-    /// Whether the loader is asked for what the caches do not have.
+    /// Whether the loader is asked for images that are not cached.
     var asksLoader: Bool {
         switch self {
         case .standard, .cachedElseLoad, .refresh, .reload: true
@@ -42,10 +42,10 @@ extension CachePolicy {
         }
     }
 
-    /// Whether the loader is asked although it has failed before.
+    /// Whether the loader is asked even after an earlier failure.
     var ignoresFailures: Bool { revalidatesCachedImage || !readsCaches }
 
-    /// Whether an image in memory is validated once its response is stale, as one on disk is.
+    /// Whether a stale image in memory is validated, as it is on disk.
     var validatesStaleImage: Bool {
         switch self {
         case .standard: true
@@ -53,7 +53,7 @@ extension CachePolicy {
         }
     }
 
-    /// Whether a file is asked if it has changed since its rendition was made.
+    /// Whether a local file is checked for changes since its rendition was made.
     var asksForChanges: Bool {
         switch self {
         case .standard, .refresh, .reload: true
@@ -61,8 +61,8 @@ extension CachePolicy {
         }
     }
 
-    /// The policy that transfers are shared by. One that reloads gets the bytes that a standard one would get, once
-    /// neither reads the caches.
+    /// The policy that transfers are shared by. A load that reloads gets the same bytes as a standard load, if neither
+    /// reads the caches.
     var forSharing: CachePolicy {
         switch self {
         case .standard, .reload: .standard
@@ -70,10 +70,10 @@ extension CachePolicy {
         }
     }
 
-    /// How a response in the disk cache is used (RFC 9111, 4).
+    /// How a response in the disk cache may be used (RFC 9111, 4).
     /// - Parameters:
     ///   - headers: The header fields that a request would send now.
-    ///   - late: The fields that are known only when the request is sent. Default: none.
+    ///   - late: The fields that become known only when the request is sent. Default: none.
     package func use(
         of response: ResponseMetadata,
         headers: [String: String],
@@ -82,7 +82,7 @@ extension CachePolicy {
     ) -> StoredResponseUse {
         switch response.isAnswer(to: headers, lacking: late) {
         case false?: return .ignore
-        // A date does not tell the versions of one moment apart.
+        // A date does not distinguish versions from the same second.
         case nil: return asksLoader && response.etag != nil ? .confirm : .ignore
         case true?: break
         }
@@ -100,7 +100,7 @@ extension CachePolicy {
     }
 }
 
-/// What becomes of a response that the disk cache holds.
+/// How a response in the disk cache is used.
 package enum StoredResponseUse: Equatable {
     /// The stored response is used without asking the server.
     case use
@@ -108,7 +108,7 @@ package enum StoredResponseUse: Equatable {
     case useAndRefresh
     /// The response must be revalidated before it is used.
     case validate
-    /// Only the server can say whether it is the response to this request, so that it serves only once the server has confirmed it.
+    /// Only the server can say whether the response answers this request, so it is used only after the server has confirmed it.
     case confirm
     /// The response answers a different request (its Vary fields differ) and is not used.
     case ignore
@@ -116,9 +116,9 @@ package enum StoredResponseUse: Equatable {
 
 /// The cache tiers that a load reads and writes.
 public struct CacheAccess: Hashable, Sendable {
-    /// The tiers that may serve the load. Default: all.
+    /// The tiers that the load may be answered from. Default: all.
     public var reads: CacheTiers
-    /// The tiers that keep what the load produces. Default: all.
+    /// The tiers that store the results of the load. Default: all.
     public var writes: CacheTiers
     /// Whether the load completes only after its writes have reached the disk. Default: no.
     public var awaitsWrites: Bool
@@ -163,7 +163,7 @@ extension CacheTiers: CustomStringConvertible {
         (.memory, "memory"), (.renditions, "renditions"), (.originals, "originals"),
     ]
 
-    /// The names of the tiers, such as `memory, originals`; `none` when there are none.
+    /// The names of the tiers, such as `memory, originals`; `none` if the set is empty.
     public var description: String {
         let names = Self.names.filter { contains($0.tier) }.map(\.name)
         return names.isEmpty ? "none" : names.joined(separator: ", ")

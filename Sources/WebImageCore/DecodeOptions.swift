@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// How an image is decoded: the settings of a request that concern decoders, and limits against malicious files.
+/// How an image is decoded: the settings of a request for decoders, and limits against malicious files.
 public struct DecodeOptions: Sendable {
     /// The URL of the file, for errors.
     public var url: URL?
@@ -8,8 +8,8 @@ public struct DecodeOptions: Sendable {
     public var size: DecodeSize
     /// Pixels of the file per application pixel. Default: 1.
     public var scale: Double
-    /// The largest number of pixels, at most 2^40. Larger files are rejected before memory is allocated for them. Default:
-    /// 134,217,728 (2^27), which suffices for the 108 megapixels of today's phones.
+    /// The largest number of pixels, at most 2^40. Larger files are rejected before memory is allocated for them.
+    /// Default: 134,217,728 (2^27), enough for the 108-megapixel cameras of phones.
     public var maximumPixelCount: Int
     /// The largest number of frames; further frames are dropped. Default: 10,000.
     public var maximumFrameCount = 10_000
@@ -17,9 +17,9 @@ public struct DecodeOptions: Sendable {
     public var isFirstFrameOnly = false
     /// The format of a file without a signature. Default: none.
     public var formatHint: ImageFormat?
-    /// Values of the app for its own decoder, from ``ImageRequest/decoderParameters``. Default: none.
+    /// Values for your own decoder, from ``ImageRequest/decoderParameters``. Default: none.
     public var decoderParameters: [String: String] = [:]
-    /// The format of the pixels. Default: with alpha when the file has it, else without.
+    /// The format of the pixels. Default: with alpha if the file has alpha.
     public var pixelFormat: PixelBuffer.Format?
     /// Whether colors are converted to sRGB from the ICC profile of the file. Default: yes.
     public var convertsToSRGB = true
@@ -27,10 +27,10 @@ public struct DecodeOptions: Sendable {
     public var appliesOrientation = true
     /// Whether a still image keeps a gamut wider than sRGB, as Display P3, and 16 bits a channel. Default: no.
     package var keepsWideColors = false
-    /// The number of pixels for which memory is taken. A file whose header says nothing can turn out to have more; it is then
-    /// refused before they are decoded. Default: any number that the limit allows.
+    /// The number of pixels that memory is reserved for. A file without a size in its header may have more; it is then
+    /// rejected before they are decoded. Default: any number within the limit.
     package var reservedPixelCount: Int?
-    /// Where canvases of animations take their memory. Default: they take it without asking.
+    /// The budget for the canvases of animations. Default: none, so that canvases are not limited.
     package var budget: MemoryBudget?
 
     /// Creates options. Default: every pixel of the file, at most 134,217,728 of them.
@@ -48,30 +48,30 @@ public struct DecodeOptions: Sendable {
 }
 
 extension DecodeOptions {
-    /// The orientation of a file as far as it is applied.
+    /// The orientation of a file, or `up` if it is not applied.
     package func turn(_ orientation: ImageOrientation) -> ImageOrientation { appliesOrientation ? orientation : .up }
 
     /// The number of frames to read.
     package var frameLimit: Int { isFirstFrameOnly ? 1 : max(maximumFrameCount, 1) }
 
-    /// The largest number of pixels that is ever decoded. The bytes of so many can be counted in 64 bits at any depth, so
-    /// that no header makes a decoder overflow, however high the limit is set.
+    /// The largest number of pixels that is ever decoded. Their bytes can be counted in 64 bits at any depth, so no
+    /// header makes a decoder overflow, even with a high limit.
     private static let largestPixelCount = 1 << 40
 
-    /// The longest side that is ever decoded. Decoders keep whole rows, several of them, whatever the size they scale to;
-    /// libpng's default is about the same.
+    /// The longest side that is ever decoded. Decoders keep several whole rows, regardless of the target size. The
+    /// default of libpng is about the same.
     private static let longestSide = 1 << 20
 
-    /// The largest number of pixels that pass `check(_:)`.
+    /// The largest number of pixels that passes `check(_:)`.
     package var pixelLimit: Int { min(maximumPixelCount, Self.largestPixelCount) }
 
-    /// Throws when a size has no pixels, more than the limit or more than memory is taken for, or a side that is too long.
+    /// Throws if a size has no pixels, more than the limit, more than were reserved, or a side that is too long.
     package func check(_ size: PixelSize) throws(ImageError) {
         try checkLimits(size)
         try checkReservation(size.pixelCount)
     }
 
-    /// Throws when more pixels are about to be decoded than memory is taken for.
+    /// Throws if more pixels are about to be decoded than were reserved.
     package func checkReservation(_ pixelCount: Int) throws(ImageError) {
         guard let reservedPixelCount, pixelCount > reservedPixelCount else { return }
         var error = ImageError(
@@ -84,8 +84,8 @@ extension DecodeOptions {
         throw error
     }
 
-    /// Throws when a size has no pixels or more than the limit, or a side that is too long. It may be the size of a drawing,
-    /// of which fewer pixels are made.
+    /// Throws if a size has no pixels, more than the limit, or a side that is too long. It may be the size of a drawing
+    /// that is rendered with fewer pixels.
     package func checkLimits(_ size: PixelSize) throws(ImageError) {
         guard !size.isEmpty else {
             throw badData("The image's header says \(size) pixels")
@@ -124,7 +124,7 @@ extension DecodeOptions {
         return ImageError(.badImageData, url: url, reason: reason, remedy: remedy)
     }
 
-    /// The error for pixels for which the system has no memory.
+    /// The error for pixels that the system has no memory for.
     package func outOfMemory(_ size: PixelSize) -> ImageError {
         ImageError(
             .imageTooLarge,
@@ -137,7 +137,7 @@ extension DecodeOptions {
 
 extension PixelBuffer {
     /// The image at another size and upright.
-    /// - Throws: ``ImageError/Code/imageTooLarge`` when there is no memory.
+    /// - Throws: ``ImageError/Code/imageTooLarge`` if there is no memory.
     package func resized(
         to target: PixelSize,
         orientation: ImageOrientation,
@@ -149,7 +149,7 @@ extension PixelBuffer {
 }
 
 extension WebImage {
-    /// Makes an image of decoded pixels; of an animated one, those of its first frame.
+    /// Creates an image from decoded pixels. An animated image has the pixels of its first frame.
     package init(
         pixels: PixelBuffer,
         naturalSize: PixelSize,

@@ -1,18 +1,18 @@
-/// How large an image is decoded. Never larger than the image is, since decoding does not scale up, but for SVG and PDF that fit a box.
+/// The size at which an image is decoded. Decoding does not enlarge images, except SVG and PDF that fit a box.
 public enum DecodeSize: Hashable, Sendable {
-    /// Every pixel of the file, however small the widget is.
+    /// Every pixel of the file, regardless of the size of the widget.
     case original
     /// The largest size that fits inside the box, keeping the aspect ratio; what `GTK_CONTENT_FIT_CONTAIN` shows.
     case contain(PixelSize)
     /// The smallest size that covers the box, keeping the aspect ratio; what `GTK_CONTENT_FIT_COVER` shows.
     case cover(PixelSize)
-    /// The box itself, whatever that does to the aspect ratio; what `GTK_CONTENT_FIT_FILL` shows.
+    /// The box itself, regardless of the aspect ratio; what `GTK_CONTENT_FIT_FILL` shows.
     case stretch(PixelSize)
-    /// The largest size, keeping the aspect ratio, whose pixels take at most so many bytes, at four bytes a pixel: for
-    /// huge images of which every detail is wanted that fits.
+    /// The largest size, keeping the aspect ratio, whose pixels take at most that many bytes, at four bytes a pixel.
+    /// Use it for huge images that need as much detail as fits.
     case within(byteCount: Int)
 
-    /// The size in pixels that an image of `natural` (upright) size gets, at least 1x1.
+    /// The size in pixels at which an image of `natural` (upright) size is decoded, at least 1x1.
     public func target(for natural: PixelSize) -> PixelSize {
         guard !natural.isEmpty else { return natural }
         let box: PixelSize

@@ -1,26 +1,26 @@
 public import FoundationEssentials
 
-// What an app stores itself.
+// Images that the app stores.
 extension ImageCache {
     /// Stores an image in memory and, as a file, on disk, as if the request had loaded it.
     ///
-    /// Memory has the image when this call returns, and widgets that are smaller show it, too. Its file is encoded on the decode
-    /// queue and written behind it; nothing waits for that but ``CacheWrite/waitUntilWritten()``:
+    /// Memory has the image when this call returns, and smaller widgets show it as well. The file is encoded on the
+    /// decode queue and written afterwards. Only ``CacheWrite/waitUntilWritten()`` waits for that:
     ///
     ///     cache.store(image, for: url)
     ///     try await cache.store(image, for: url, as: .webp).waitUntilWritten()
     ///
-    /// Loads decode the file at the size that they ask for and apply their transformer. An image that was transformed already is
-    /// therefore stored in memory only, or for a request without the transformer. What the caches have of other versions of the
-    /// image is removed, also when the file cannot be written; a load that runs meanwhile may still deliver one, and does not keep it.
+    /// Loads decode the file at the size that they need and apply their transformer. Store an image that is already transformed
+    /// in memory only, or for a request without the transformer. Other versions of the image are removed from the caches, even
+    /// if the file cannot be written. A load that is running may still deliver another version, but does not store it.
     /// - Parameters:
     ///   - image: A complete image.
     ///   - request: A URL or an ``ImageRequest``.
-    ///   - tiers: Where the image is kept. Renditions are made by loads. Default: everywhere.
-    ///   - format: The format of the file. Default: JPEG with quality 0.9 for a still image without alpha from a file of a lossy
-    ///     format, such as a photograph; WebP for an animation, without loss unless its file was lossy; PNG for all others.
-    ///   - options: How the file is written. Default: as said for `format`.
-    /// - Returns: The writing, which need not be awaited.
+    ///   - tiers: Where the image is stored. Renditions are made by loads. Default: everywhere.
+    ///   - format: The format of the file. Default: JPEG with quality 0.9 for a still image without alpha from a file of a
+    ///     lossy format, such as a photograph; WebP for an animation, lossless unless its file was lossy; PNG for all others.
+    ///   - options: How the file is encoded. Default: see `format`.
+    /// - Returns: The pending write, which you need not await.
     @discardableResult
     public func store(
         _ image: WebImage,
@@ -48,7 +48,7 @@ extension ImageCache {
                     dataCache.accept(entry) { write.finish($0, request.url) }
                 }
                 guard isNewest else { return write.finish(.removed, request.url) }
-                // A load may have read the file before in the meantime.
+                // A load may have read the previous file in the meantime.
                 parts.versions.change(entry.key)
                 parts.renditionCache?.outdateVariants(of: entry.key)
                 finish(write, of: entry, in: dataCache, for: request.url)
@@ -62,14 +62,14 @@ extension ImageCache {
 
     /// Stores the bytes of an image on disk, as if they had been loaded. Loads find them when this call returns.
     ///
-    /// What the caches have of other versions of the image is removed, also when the bytes cannot be written.
+    /// Other versions of the image are removed from the caches, even if the bytes cannot be written.
     /// - Parameters:
     ///   - data: The file of the image.
     ///   - request: A URL or an ``ImageRequest``.
-    ///   - image: The image that the app has decoded of these bytes, for memory. Default: none, so that the next load decodes
+    ///   - image: The image decoded from these bytes, for the memory cache. Default: none, so the next load decodes
     ///     them.
-    ///   - response: What a server has said about the bytes. Default: nothing, so that they stay fresh.
-    /// - Returns: The writing, which need not be awaited.
+    ///   - response: The server's metadata for the bytes. Default: none, so that they stay fresh.
+    /// - Returns: The pending write, which you need not await.
     @discardableResult
     public func store(
         _ data: Data,
@@ -90,20 +90,20 @@ extension ImageCache {
         return write
     }
 
-    /// Data of the app that lies beside the original of an image on disk, such as who made it; `nil` when there is none.
+    /// Your own data that is stored with the original of an image on disk, such as its author; `nil` if there is none.
     public func attachment(for request: some ImageRequestConvertible) async -> Data? {
         let key = key(for: request)
         return await perform { parts.dataCache?.metadata(for: key)?.attachment }
     }
 
-    /// Puts data of the app beside the original of an image on disk.
+    /// Stores your own data with the original of an image on disk.
     ///
-    /// It stays while the server confirms the image, and goes with the image: when that is removed, evicted, or replaced by
-    /// another version. An image that the app brings in a read-only directory has none unless it is stored as well.
+    /// It is kept while the server confirms the image, and removed with the image when that is removed, evicted, or replaced by
+    /// another version. Images in a read-only directory of the app have no attachment unless they are also stored.
     /// - Parameters:
     ///   - data: At most ``CacheEntry/maximumAttachmentByteCount`` bytes; `nil` removes them.
-    ///   - request: A URL or an ``ImageRequest``.
-    /// - Throws: ``ImageError/Code/notStored`` when there is no original, when there are too many bytes, or when the file cannot be
+    ///   - Throws: ``ImageError/Code/notStored`` if there is no original, if there are too many bytes, or if the file
+    ///     cannot be written, and ``ImageError/Code/cancelled`` if the awaiting task was cancelled.
     ///   written, and ``ImageError/Code/cancelled`` when the awaiting task was cancelled.
     public func setAttachment(_ data: Data?, for request: some ImageRequestConvertible) async throws(ImageError) {
         let (write, request) = (CacheWrite(), manager.pipeline.prepare(request.imageRequest))
@@ -131,7 +131,7 @@ extension ImageCache {
         return CacheEntry(key: request.sourceKey, data: data, response: response, storedAt: now)
     }
 
-    /// Removes what the caches have of earlier versions of an image, but for the original.
+    /// Removes earlier versions of an image from the caches, except for the original.
     private func outdate(_ key: String) {
         parts.versions.change(key)
         parts.failures.forget(key)
@@ -139,7 +139,7 @@ extension ImageCache {
         parts.renditionCache?.outdateVariants(of: key)
     }
 
-    /// The cache that keeps the original of a request; `nil` when there is none, and the writing has failed.
+    /// The cache for the original of a request; `nil` if there is none, and the write has failed.
     private func dataCache(for request: ImageRequest, _ write: CacheWrite) -> (any DataCaching)? {
         guard let dataCache = parts.dataCache else {
             write.finish(.noCache, request.url)
@@ -152,7 +152,7 @@ extension ImageCache {
         return dataCache
     }
 
-    /// Writes an entry that was accepted.
+    /// Writes an accepted entry.
     private func finish(_ write: CacheWrite, of entry: CacheEntry, in dataCache: any DataCaching, for url: URL) {
         parts.ioQueue.submit(priority: .veryLow) {
             dataCache.finishWriting(entry) { write.finish($0, url) }
@@ -161,7 +161,7 @@ extension ImageCache {
     }
 }
 
-/// How an image is written as a file of the disk cache.
+/// The encoding of an image as a file of the disk cache.
 private struct FileEncoding {
     let format: ImageFormat
     var options: EncodeOptions
@@ -195,7 +195,7 @@ extension CacheWrite {
 }
 
 extension ImageError {
-    /// The error with the URL that it is about, which an encoder does not know.
+    /// The error with the URL, which an encoder does not know.
     fileprivate func of(_ url: URL) -> ImageError {
         self.url == nil ? ImageError(code, url: url, reason: reason, remedy: remedy) : self
     }

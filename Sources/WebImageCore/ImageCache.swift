@@ -1,12 +1,12 @@
 public import FoundationEssentials
 import Synchronization
 
-/// The memory cache and the disk cache of a manager. Can be used from any thread.
+/// The memory cache and the disk cache of a manager. You can use it from any thread.
 ///
-/// Of an image with ``ImageRequest/variants``, calls that remove or ask concern all its files. Those that store or return a path
-/// concern the file that fits the request.
+/// For an image with ``ImageRequest/variants``, calls that remove or query concern all its files. Calls that store, or
+/// return a path, concern the file that fits the request.
 ///
-/// Calls that concern the disk run on the I/O queue. Code that cannot await them starts a `Task`.
+/// Calls that concern the disk run on the I/O queue. In code that cannot await them, start a `Task`.
 public struct ImageCache: Sendable {
     let manager: ImageManager
 
@@ -14,10 +14,10 @@ public struct ImageCache: Sendable {
 
     // Memory
 
-    /// The contents of the memory cache, and how often it was hit.
+    /// The contents of the memory cache, and its numbers of hits and misses.
     public var memoryStatistics: MemoryCacheStatistics { parts.memoryCache.statistics }
 
-    /// Removes all sizes of an image from memory. Widgets that show it keep it.
+    /// Removes all sizes of an image from memory. Widgets that show the image keep it.
     public func removeFromMemory(_ request: some ImageRequestConvertible) {
         for key in keys(for: request) { parts.memoryCache.removeImages(source: key) }
     }
@@ -29,13 +29,13 @@ public struct ImageCache: Sendable {
 
     // Disk
 
-    /// The path of an original on disk, whether it exists or not; `nil` when the manager has no disk cache, or one of
-    /// the app's own without files.
+    /// The path of an original on disk, which need not exist; `nil` if the manager has no disk cache, or your own cache
+    /// without files.
     public func path(for request: some ImageRequestConvertible) -> String? {
         parts.dataCache?.path(for: key(for: request))
     }
 
-    /// The name of that file within the directory of the cache. A file in a read-only directory has to have this name.
+    /// The name of that file within the directory of the cache. A file in a read-only directory must have this name.
     public func fileName(for request: some ImageRequestConvertible) -> String? {
         parts.dataCache?.fileName(for: key(for: request))
     }
@@ -45,17 +45,17 @@ public struct ImageCache: Sendable {
         (parts.dataCache?.failureCount ?? 0) + (parts.renditionCache?.failureCount ?? 0)
     }
 
-    /// The caches that hold an image: memory at the requested size, disk at that size or as the original.
+    /// The tiers that have an image: memory at the requested size, the disk at that size or as the original.
     public func tiers(containing request: some ImageRequestConvertible) async -> CacheTiers {
         await perform { findTiers(request.imageRequest) }
     }
 
-    /// The original of an image, from the disk.
+    /// The bytes of the original on disk, which this call counts as used; `nil` if there is none or it is damaged.
     public func data(for request: some ImageRequestConvertible) async -> Data? {
         await perform { serving(request).lazy.compactMap { parts.dataCache?.entry(for: $0.sourceKey)?.data }.first }
     }
 
-    /// The ThumbHash of an image, from the disk, when the manager keeps them.
+    /// The ThumbHash of an image on disk; `nil` if there is none, as without `ImageManager.Configuration.keepsThumbHashes`.
     public func thumbHash(for request: some ImageRequestConvertible) async -> ThumbHash? {
         await perform { keys(for: request).lazy.compactMap { parts.dataCache?.metadata(for: $0)?.thumbHash }.first }
     }
@@ -72,14 +72,14 @@ public struct ImageCache: Sendable {
         await perform { removeAllFromDiskBlocking() }
     }
 
-    /// Removes images from memory and disk that are too old, and the oldest ones when there are too many. The library does so
-    /// by itself.
+    /// Removes images from memory and disk that are too old, and the least recently used images above the size limit.
+    /// The library does this automatically.
     public func removeExpired() async {
         parts.memoryCache.removeExpired()
         await perform { removeExpiredBlocking() }
     }
 
-    /// The number and the size of the files on disk. Looks at every file.
+    /// The number and the size of the files on disk. It looks at every file.
     public func diskUsage() async -> CacheUsage {
         await perform { measuredUsage }
     }
@@ -89,19 +89,19 @@ extension ImageCache {
     /// The key of the original.
     func key(for request: some ImageRequestConvertible) -> String { manager.cacheKey(for: request) }
 
-    /// The keys of the originals: one, or those of all variants.
+    /// The keys of the originals: one, or one for each variant.
     private func keys(for request: some ImageRequestConvertible) -> [String] {
         manager.pipeline.prepare(request.imageRequest).sourceKeys
     }
 
-    /// The requests whose files serve a request, the one that fits before the larger ones.
+    /// The requests whose files can answer a request, the fitting one before larger ones.
     private func serving(_ request: some ImageRequestConvertible) -> [ImageRequest] {
         let request = manager.pipeline.prepare(request.imageRequest)
         return [request] + request.largerVariants.map { request.reading(variant: $0) }
     }
 
     func perform<R: Sendable>(_ work: @escaping @Sendable () -> R) async -> R {
-        // Without a thread the work would wait for one.
+        // Without a thread, the work would wait for one.
         guard parts.ioQueue.start() == 0 else { return work() }
         return await withCheckedContinuation { continuation in
             _ = parts.ioQueue.submit { continuation.resume(returning: work()) }
@@ -127,7 +127,7 @@ extension ImageCache {
 
     private func remove(_ key: String, _ tiers: CacheTiers) {
         if tiers.contains(.originals) { removeOriginal(key) }
-        // What a load has read of the original until then is not kept any more.
+        // A load that has read the original before this point does not store its image any longer.
         if tiers.contains(.memory) { parts.memoryCache.removeImages(source: key) }
         if tiers.contains(.renditions) { parts.renditionCache?.removeVariants(of: key) }
     }
@@ -135,7 +135,7 @@ extension ImageCache {
     private func removeOriginal(_ key: String) {
         parts.versions.change(key)
         if let dataCache = parts.dataCache { parts.storeOrder.perform(key) { dataCache.remove(key) } }
-        // A load may have read it before it was removed.
+        // A load may have read the original before it was removed.
         parts.versions.change(key)
     }
 
@@ -144,7 +144,7 @@ extension ImageCache {
         if let dataCache = parts.dataCache {
             parts.storeOrder.performForAll(dataCache.removeAll) { dataCache.remove($0) }
         }
-        // A load may have read them before they were removed.
+        // A load may have read originals before they were removed.
         parts.versions.changeAll()
         parts.renditionCache?.removeAll()
     }

@@ -1,16 +1,16 @@
 public import FoundationEssentials
 
-// What was tried before an error was reported. A load that succeeds pays nothing for it.
+// The attempts before an error was reported. A load that succeeds pays nothing for them.
 extension ImageError {
-    /// A try of a load that failed: one call of a loader and the decoding of what it brought, or the reason why there was none.
+    /// A failed attempt of a load: one call of a loader with the decoding of its bytes, or the reason why it was not called.
     public struct Attempt: Sendable {
-        /// The URL that was tried: the one requested, that of a variant or for metered networks, or a fallback.
+        /// The URL of the attempt: the requested URL, a variant, the URL for metered networks, or a fallback.
         public let url: URL
-        /// Why it failed. Its own ``ImageError/history`` is empty.
+        /// Why the attempt failed. The ``ImageError/history`` of this error is empty.
         public let error: ImageError
-        /// When it began.
+        /// When the attempt began.
         public let date: Date
-        /// How long it took.
+        /// How long the attempt took.
         public let duration: Duration
 
         init(_ error: ImageError, of url: URL, from start: Date?, to end: Date) {
@@ -23,7 +23,7 @@ extension ImageError {
         }
     }
 
-    /// The attempts in a place of their own, since few errors are looked at so closely. Nearly every error has one.
+    /// The attempts, in a separate object because they are rarely read. Nearly every error has one.
     final class AttemptList: Sendable {
         let earlier: [Attempt]
         let last: Attempt
@@ -34,17 +34,17 @@ extension ImageError {
         }
     }
 
-    /// The largest number of attempts that are kept.
+    /// The largest number of kept attempts.
     static let historyLimit = 64
 
-    /// All that was tried, in order: each retry of a URL, then its fallbacks with theirs, up to the attempt that ended in this error.
+    /// All attempts in order: each retry of a URL, then its fallbacks with their retries, up to the one that ended in this error.
     ///
-    /// Empty if nothing was tried: the load was cancelled or had no URL. Of more than 64 attempts, the first ones and the last one
-    /// are kept.
+    /// Empty if there was no attempt, because the load was cancelled or had no URL. If there are more than 64 attempts,
+    /// only the first ones and the last one are kept.
     public var history: [Attempt] { attemptList.map { $0.earlier + [$0.last] } ?? [] }
 
-    /// The error and its ``history`` as a tree, a line for each URL and each attempt, for logs and bug reports. URLs are without
-    /// what may be secret.
+    /// The error and its ``history`` as a tree, with a line for each URL and each attempt, for logs and bug reports.
+    /// URLs are printed without secrets.
     ///
     ///     print(error.report)
     public var report: String {
@@ -76,8 +76,8 @@ extension ImageError {
 
     /// The error at the end of a load.
     /// - Parameters:
-    ///   - attempt: The attempt that it ended.
-    ///   - earlier: What was tried before.
+    ///   - attempt: The last attempt.
+    ///   - earlier: The attempts before it.
     func ending(_ attempt: Attempt, after earlier: [Attempt]) -> ImageError {
         guard !isCancelled else { return self }
         var error = self
@@ -86,7 +86,7 @@ extension ImageError {
         return error
     }
 
-    /// The error of a load that was begun because another one had failed.
+    /// The error of a load that was started because another one had failed.
     func following(_ earlier: ImageError?) -> ImageError {
         guard let earlier, let list = attemptList else { return self }
         return ending(list.last, after: earlier.history + list.earlier)
@@ -94,7 +94,7 @@ extension ImageError {
 }
 
 extension Duration {
-    /// The duration in seconds with two digits after the point.
+    /// The duration in seconds with two decimals.
     fileprivate var inSeconds: String {
         let hundredths = Int(bounded: (self / .milliseconds(10)).rounded())
         let digits = "\(abs(hundredths) % 100)"

@@ -1,20 +1,20 @@
 public import FoundationEssentials
 
-/// Why a load ended without an image: a stable code, the URL, the cause, and the remedy.
+/// Why a load ended without an image: a stable code, the URL, the cause, and what to do.
 public struct ImageError: Error, Sendable {
-    /// The kind of an error, as a number that is the same in every release. Numbers up to 2004 mean what they mean in
-    /// SDWebImageErrorDomain.
+    /// The kind of an error, as a number that is the same in every release. 1000, 1001 and 2000 to 2004 correspond to
+    /// the same codes of SDWebImageErrorDomain.
     public struct Code: RawRepresentable, Hashable, Sendable {
         /// The number, which never changes its meaning.
         public let rawValue: Int
-        /// Makes a code from its number.
+        /// Creates a code from its number.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// There is no URL, or no loader takes it.
+        /// There is no URL, or no loader accepts it.
         public static let invalidURL = Code(rawValue: 1000)
-        /// The bytes are no image, or a damaged or incomplete one.
+        /// The bytes are not an image, or the image is damaged or incomplete.
         public static let badImageData = Code(rawValue: 1001)
-        /// No decoder on this machine takes the format of the image.
+        /// No decoder on this machine supports the format of the image.
         public static let unsupportedFormat = Code(rawValue: 1010)
         /// The image has more pixels than the limit.
         public static let imageTooLarge = Code(rawValue: 1011)
@@ -22,22 +22,22 @@ public struct ImageError: Error, Sendable {
         public static let transformFailed = Code(rawValue: 1012)
         /// The image cannot be encoded in the requested format.
         public static let encodingFailed = Code(rawValue: 1014)
-        /// The system starts no thread for the load, or no process to decode in, or that process ended without an answer. The process is
-        /// a decode worker or one of gdk-pixbuf's.
+        /// The system starts no thread for the load or no process to decode in, or that process (a decode worker or one
+        /// of gdk-pixbuf) ended without an answer.
         public static let decoderUnavailable = Code(rawValue: 1015)
-        /// The decoder crashed on the image, in a process of its own (`ImageManager.Configuration.decoding`).
+        /// The decoder crashed on the image, in a separate process (`ImageManager.Configuration.decoding`).
         public static let decoderCrashed = Code(rawValue: 1017)
-        /// The decoder was ended because it did not come to an end, in a process of its own.
+        /// The decoder exceeded its time limit, in a separate process, and was ended.
         public static let decoderTimedOut = Code(rawValue: 1018)
-        /// The image has a format that ``AllowedFormats`` does not allow for its URL.
+        /// The format of the image is not in ``AllowedFormats`` for its URL.
         public static let formatNotAllowed = Code(rawValue: 1016)
         /// The load was limited to the caches, and the image is in none of them.
         public static let notInCache = Code(rawValue: 1013)
-        /// The caches could not keep what the app stores.
+        /// The caches could not store the image.
         public static let notStored = Code(rawValue: 1020)
         /// The app refused the request.
         public static let invalidRequest = Code(rawValue: 2000)
-        /// The server answered with a status outside of those accepted: 200 to 299.
+        /// The server answered with a status that is not accepted. Default: all but 200 to 299.
         public static let badStatus = Code(rawValue: 2001)
         /// The load was cancelled, or its widget was destroyed.
         public static let cancelled = Code(rawValue: 2002)
@@ -55,9 +55,9 @@ public struct ImageError: Error, Sendable {
         public static let tlsFailed = Code(rawValue: 2013)
         /// The body is larger than the limit.
         public static let bodyTooLarge = Code(rawValue: 2014)
-        /// There were too many redirects, or one to a scheme that is not allowed.
+        /// A redirect was not followed: too many, or to a forbidden scheme or http, or refused by the app's `redirectHandler`.
         public static let badRedirect = Code(rawValue: 2015)
-        /// The connection ended before the body did.
+        /// The connection was closed before the end of the body.
         public static let transferIncomplete = Code(rawValue: 2016)
         /// A file or resource cannot be read.
         public static let unreadable = Code(rawValue: 2017)
@@ -65,7 +65,7 @@ public struct ImageError: Error, Sendable {
         public static let offline = Code(rawValue: 2018)
     }
 
-    /// What an error says, in a box: nearly every function can throw one.
+    /// The contents of an error, in a box because nearly every function can throw one.
     private struct Content: Sendable {
         let code: Code
         let url: URL?
@@ -93,56 +93,56 @@ public struct ImageError: Error, Sendable {
     public var code: Code { content.code }
     /// The URL that was requested, if there was one.
     public var url: URL? { content.url }
-    /// The cause, in English.
+    /// The cause, in English, for developers.
     public var reason: String { content.reason }
     /// What the developer or the user can do about it, in English.
     public var remedy: String { content.remedy }
-    /// The head of what the server has answered, with its final URL; `nil` when it has not. An error that is remembered has no
-    /// header fields.
+    /// The head of the server's response, with its final URL; `nil` if there was none. A remembered error has no header
+    /// fields.
     public package(set) var head: ResponseHead? {
         get { content.head }
         set { content.head = newValue }
     }
     /// The delay that the server asks for before a retry (Retry-After: RFC 9110, section 10.2.3).
     public var retryAfter: Duration? { content.retryAfter }
-    /// How often the loader was asked before the error was reported: 1 without a retry.
+    /// The number of calls of the loader before the error was reported: 1 without a retry.
     public package(set) var attempts: Int {
         get { content.attempts }
         set { content.attempts = newValue }
     }
-    /// Whether the error comes from the failure cache: the same load failed before, and was not attempted again.
+    /// Whether the error comes from the failure cache: the same load failed before and was not attempted again.
     public package(set) var isRemembered: Bool {
         get { content.isRemembered }
         set { content.isRemembered = newValue }
     }
-    /// What was tried before, in a place of its own.
+    /// The attempts before the error, in a separate object.
     var attemptList: AttemptList? {
         get { content.attemptList }
         set { content.attemptList = newValue }
     }
-    /// Whether the bytes are an image for another request, at another time or on another machine: what was asked of them went
-    /// beyond a limit of memory, or against a setting.
+    /// Whether the bytes may be an image for another request, at another time or on another machine, because only a
+    /// limit of memory or a setting was exceeded.
     package var dependsOnRequest: Bool {
         get { content.dependsOnRequest }
         set { content.dependsOnRequest = newValue }
     }
-    /// Whether only frames after the first are missing, so that a request for the first one may succeed.
+    /// Whether only frames after the first are damaged, so that a request for the first one may succeed.
     package var isOfLaterFrames: Bool {
         get { content.isOfLaterFrames }
         set { content.isOfLaterFrames = newValue }
     }
-    /// Whether the network was not there when the load began. An error of the app says nothing of that.
+    /// Whether the system reported no network when the load began. Errors from code of the app do not set it.
     package var isOfNetworkStatus: Bool {
         get { content.isOfNetworkStatus }
         set { content.isOfNetworkStatus = newValue }
     }
-    /// The number of pixels of an image that has more than memory was taken for. It can be decoded with more.
+    /// The number of pixels of an image that has more than were reserved. It can be decoded with more memory.
     package var unreservedPixelCount: Int? {
         get { content.unreservedPixelCount }
         set { content.unreservedPixelCount = newValue }
     }
 
-    /// Makes an error, for loaders, coders and transformers of an app.
+    /// Creates an error, for your own loaders, coders and transformers.
     public init(
         _ code: Code,
         url: URL?,
@@ -159,7 +159,7 @@ public struct ImageError: Error, Sendable {
 }
 
 extension String {
-    /// The text without characters that a terminal obeys, as what servers and decoders say may have.
+    /// The text without control characters for terminals, which servers and decoders may send.
     fileprivate var withoutControls: String {
         if utf8.allSatisfy({ 32...126 ~= $0 }) { return self }
         let controls: [Unicode.GeneralCategory] = [.control, .format, .lineSeparator, .paragraphSeparator]
@@ -169,8 +169,8 @@ extension String {
 }
 
 extension ImageError: CustomStringConvertible {
-    /// The reason, URL, code and remedy on one line. The URL is without what may be secret (user name, password and the
-    /// values of the query), and truncated when it is long.
+    /// The reason, URL, code and remedy on one line. The URL is printed without secrets (user name, password and the
+    /// values of the query), and truncated if it is long.
     public var description: String {
         let address = url.map { " <\($0.textForMessages)>" } ?? ""
         let tries = isRemembered ? ", remembered" : attempts > 1 ? ", \(attempts) attempts" : ""
@@ -207,11 +207,11 @@ extension ImageError {
     /// Whether the load was cancelled rather than failed.
     public var isCancelled: Bool { code == .cancelled }
 
-    /// The HTTP status that the server has answered with, as for ``Code/badStatus``: that of the ``head``.
+    /// The HTTP status of the ``head``, as for ``Code/badStatus``.
     public var httpStatus: Int? { head?.status }
 
-    /// Whether the same load may succeed later: no connection, a broken one, a timeout, an HTTP status that says so
-    /// (408, 429, and 500 to 599 without 501 and 505), or a shortage that keeps decoders from working.
+    /// Whether the same load may succeed later: a missing or broken connection, a timeout, a temporary HTTP status
+    /// (408, 429, and 500 to 599 except 501 and 505), or a shortage that keeps decoders from working.
     public var isTransient: Bool {
         switch code {
         case .connectionFailed, .hostNotFound, .timedOut, .transferIncomplete, .offline: true
@@ -221,10 +221,10 @@ extension ImageError {
         }
     }
 
-    /// Whether a cached image stays that the server was asked about, as when the signature in its URL has expired.
+    /// Whether the cached image is kept that the server was asked about, for example if the signature in its URL has expired.
     var leavesCachedImage: Bool { isTransient || code == .badStatus && [401, 403].contains(httpStatus) }
 
-    /// Whether every load of the URL would fail again: there is no image at it, or none that this machine decodes.
+    /// Whether every load of the URL would fail again, because there is no image, or none that this machine decodes.
     package var isPermanent: Bool {
         switch code {
         case _ where dependsOnRequest: false
@@ -235,11 +235,11 @@ extension ImageError {
         }
     }
 
-    /// Whether the bytes are no image for any request. What is too large for this manager, or has a format without a decoder
-    /// here, may serve another one that shares the disk cache.
+    /// Whether the bytes are not an image for any request. An image that is too large for this manager, or has a format
+    /// without a decoder here, may be usable for another program that shares the disk cache.
     var isOfBytes: Bool { code == .badImageData && !dependsOnRequest }
 
-    /// Whether a decoder or the hint of a request could have made the difference.
+    /// Whether the decoder or the format hint of a request could change the outcome.
     var isOfDecoding: Bool { code == .badImageData || code == .unsupportedFormat }
 
     /// The same error, marked as one that depends on the request.
@@ -249,9 +249,9 @@ extension ImageError {
         return error
     }
 
-    /// The number of pixels to take memory for before the image is decoded again; `nil` when that is of no use.
+    /// The number of pixels to reserve before the image is decoded again; `nil` if that is of no use.
     ///
-    /// It is at least twice the last one: a decoder that names a few more each time would be asked without end.
+    /// It is at least twice the last number, so that a decoder that reports a few more each time is not asked forever.
     func pixelCount(after last: Int?) -> Int? {
         guard let count = unreservedPixelCount, count > last ?? 0 else { return nil }
         return max(count, (last ?? 0).boundedProduct(2))
@@ -260,7 +260,7 @@ extension ImageError {
     private static let transientStatuses: Set<Int> = Set(500...599).subtracting([501, 505]).union([408, 429])
 }
 
-// The errors of the pipeline. Loaders and coders make theirs where they fail.
+// The errors of the pipeline. Loaders and coders create their errors where they fail.
 extension ImageError {
     package static func cancelled(_ url: URL?) -> ImageError {
         ImageError(
@@ -284,7 +284,7 @@ extension ImageError {
         invalidURL(url, url.scheme.map { "No loader takes the scheme \($0)" } ?? "The URL has no scheme")
     }
 
-    /// - Parameter hasExpired: Whether the caches have the image, which the app has stored, but are not asked for an old one.
+    /// - Parameter hasExpired: Whether the caches have an image, stored by the app, that is too old for this request.
     static func noLoader(for url: URL, hasExpired: Bool) -> ImageError {
         guard hasExpired else { return noLoader(for: url) }
         return ImageError(

@@ -1,11 +1,11 @@
-/// The format of an image file, recognized by its content and never by its name.
+/// The format of an image file, recognized from its content and never from its name.
 public struct ImageFormat: RawRepresentable, Hashable, Sendable {
     /// A short lower-case name, such as `jpeg`.
     public let rawValue: String
-    /// Makes the format of an app's own decoder or encoder, under a name that no other format has.
+    /// Creates the format of your own decoder or encoder. Use a name that no other format has.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The name in messages: in capitals, but for a media type.
+    /// The name in messages: in capitals, except for a media type.
     package var name: String { rawValue.contains("/") ? rawValue : rawValue.uppercased() }
 
     /// An unknown format, or no image.

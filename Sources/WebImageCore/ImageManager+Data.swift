@@ -1,24 +1,24 @@
 public import FoundationEssentials
 
-// Bytes instead of images.
+// Loads of bytes instead of images.
 extension ImageManager {
     /// Loads the bytes of a URL and decodes nothing. Cancelling the awaiting Swift task cancels the load.
     ///
-    /// It is a load like that of an image: it shares the transfer of one, uses and fills the disk cache, and obeys the policy, the
-    /// priority, the retries and the fallback URLs of its request. The size and the transformer do not matter.
+    /// It works like a load of an image: it shares the transfer of such a load, uses and fills the disk cache, and follows
+    /// the policy, priority, retries and fallback URLs of its request. The size and the transformer have no effect.
     ///
-    /// Of a response the status is looked at, and the media type if the downloader is configured to. The bytes may thus be no image
-    /// at all: they are returned, but the disk cache keeps only what begins as an image in a format that can be decoded and is
-    /// allowed. With a ``CacheSerializer``, which needs the image, it keeps nothing.
+    /// Only the status of a response is checked, and the media type if the downloader is configured to. The bytes may
+    /// therefore not be an image. They are returned in any case, but the disk cache stores only bytes that begin as an
+    /// image in an allowed format with a decoder. With a ``CacheSerializer``, which needs the image, it stores nothing.
     /// - Parameter request: A URL or an ``ImageRequest``.
-    /// - Throws: ``ImageError``, with the code ``ImageError/Code/cancelled`` when the load was cancelled.
+    /// - Throws: ``ImageError``. Its code is ``ImageError/Code/cancelled`` if the load was cancelled.
     public func data(for request: some ImageRequestConvertible) async throws(ImageError) -> Data {
         try await dataResponse(for: request).data
     }
 
-    /// Loads the bytes of a URL, with all that is known about them, as ``data(for:)`` does.
+    /// Loads the bytes of a URL as ``data(for:)`` does, and returns them with their metadata.
     /// - Parameter request: A URL or an ``ImageRequest``.
-    /// - Throws: ``ImageError``, with the code ``ImageError/Code/cancelled`` when the load was cancelled.
+    /// - Throws: ``ImageError``. Its code is ``ImageError/Code/cancelled`` if the load was cancelled.
     public func dataResponse(for request: some ImageRequestConvertible) async throws(ImageError) -> DataResponse {
         try await load(request)
     }
@@ -26,7 +26,7 @@ extension ImageManager {
     /// Starts to load the bytes of a URL, as ``data(for:)`` does. The callbacks run on the main loop.
     /// - Parameters:
     ///   - request: A URL or an ``ImageRequest``.
-    ///   - progress: The bytes received so far and, where the server says so, of all. Default: no progress.
+    ///   - progress: Receives the number of bytes so far, and the length of the body if the server states it. Default: no progress.
     ///   - completion: Called exactly once.
     /// - Returns: A handle to cancel the load, to change its priority, or to await it.
     @discardableResult
@@ -45,11 +45,11 @@ extension ImageManager {
         return task
     }
 
-    /// Starts to load the bytes of a URL, as ``data(for:)`` does, with callbacks on a dispatcher of the caller's.
+    /// Starts to load the bytes of a URL, as ``data(for:)`` does, with callbacks on your own dispatcher.
     /// - Parameters:
     ///   - request: A URL or an ``ImageRequest``.
     ///   - dispatcher: Where the callbacks are called.
-    ///   - progress: The bytes received so far and, where the server says so, of all. Default: no progress.
+    ///   - progress: Receives the number of bytes so far, and the length of the body if the server states it. Default: no progress.
     ///   - completion: Called exactly once.
     /// - Returns: A handle to cancel the load, to change its priority, or to await it.
     @discardableResult

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Loads images: from the memory cache, the disk cache or a loader, decoded off the main thread, and once for all who
-/// ask for the same image. All methods may be called from any thread.
+/// Loads images from the memory cache, the disk cache or a loader. It decodes them off the main thread, and once for
+/// all requests of the same image. You can call all methods from any thread.
 ///
-/// Pipeline/PathOfARequest.swift says what happens to a request.
+/// Pipeline/PathOfARequest.swift describes the stages of a load.
 public final class ImageManager: Sendable {
     package let pipeline: Pipeline
     private let network: NetworkSwitch
@@ -32,7 +32,7 @@ public final class ImageManager: Sendable {
     }
 
     deinit {
-        // Nobody else could start what waits.
+        // Nothing else could start the waiting loads.
         pipeline.isSuspended = false
     }
 
@@ -56,41 +56,41 @@ public final class ImageManager: Sendable {
         }
     }
 
-    /// The loaders: those of http, https, file, data and resource URLs, and those that the app adds.
+    /// The loaders: built-in ones for http, https, file, data and resource URLs, and your own.
     public var loaders: LoaderRegistry { dependencies.loaders }
 
-    /// The decoders and encoders: the built-in ones and those that the app adds.
+    /// The decoders and encoders: the built-in ones and your own.
     public var coders: CoderRegistry { dependencies.coders }
 
-    /// Whether the machine is online, and whether there is a reason to save data or power. ``observeNetwork(_:)`` reports its changes.
+    /// Whether the machine is online, and whether to save data or power. ``observeNetwork(_:)`` reports changes.
     public var networkStatus: NetworkStatus { network.status }
 
-    /// Whether the app works offline, as a setting of its user may say. Default: `false`.
+    /// Whether the app works offline, for example because its user has chosen so. Default: `false`. You can set it on any thread.
     ///
-    /// Meanwhile the manager asks no server, not even one of this machine or the local network: images come from the caches,
-    /// others fail with ``ImageError/Code/offline`` or wait for as long as ``RetryPolicy/offlineWait`` says, and prefetchers
-    /// pause. Loads that have started go on. Widgets whose load failed load again when it is `false`. Any thread.
+    /// While it is true, the manager asks no server, not even one on this machine or the local network. Images come
+    /// from the caches; other loads fail with ``ImageError/Code/offline`` or wait up to ``RetryPolicy/offlineWait``,
+    /// and prefetchers pause. Running loads continue. When it becomes false, widgets whose load has failed load again.
     public var isOffline: Bool {
         get { network.isOffline }
         set { network.isOffline = newValue }
     }
 
-    /// Whether loads wait that have not begun, as while a long list is flung past. Default: `false`.
+    /// Whether new loads wait, for example while a long list is flung. Default: `false`. You can set it on any thread.
     ///
-    /// Images in memory are delivered all the same. Loads that have begun go on, and those that wait, for this or because dozens of
-    /// others are under way, begin when it is `false` again. ``cancelAll()`` ends both. For one window or part of it there is
-    /// `areImageLoadsSuspended` of a widget. Any thread.
+    /// Images in memory are still delivered. Running loads continue. Waiting loads, including those that wait because
+    /// dozens of others are running, start when it becomes false again. ``cancelAll()`` cancels both. For one window or
+    /// a part of it, use `areImageLoadsSuspended` of a widget.
     public var isSuspended: Bool {
         get { pipeline.isSuspended }
         set { pipeline.isSuspended = newValue }
     }
 
-    /// The loads that have started and have not ended, in no order, with those that wait for others or because of
-    /// ``isSuspended``. The load of a widget starts when the widget is on screen. Takes microseconds for each; any thread.
+    /// The loads that have started and not ended, in no particular order, including waiting ones (see ``isSuspended``).
+    /// The load of a widget starts when the widget is on screen. Costs microseconds for each load; any thread.
     public var runningTasks: [ImageTask] { pipeline.runningTasks }
 
-    /// Cancels all ``runningTasks``, and the loads of ``data(for:)``. A prefetcher goes on with its next image: see
-    /// ``ImagePrefetcher/cancelAll()``. Any thread.
+    /// Cancels all ``runningTasks``, and the loads of ``data(for:)``, on any thread. A prefetcher continues with its
+    /// next image: see ``ImagePrefetcher/cancelAll()``.
     public func cancelAll() {
         for task in runningTasks { task.cancel() }
         for task in pipeline.runningDataTasks { task.cancel() }
@@ -106,8 +106,8 @@ public final class ImageManager: Sendable {
         observations.withLock { $0.append(observation) }
     }
 
-    /// Removes an image from the failure cache, so that the next load tries it again. ``ImageRequest/RememberedFailure/ignored`` ignores
-    /// the failure cache for one load.
+    /// Removes an image from the failure cache, so that the next load tries again.
+    /// ``ImageRequest/RememberedFailure/ignored`` does so for a single load.
     /// - Parameter request: A URL or an ``ImageRequest``.
     public func forgetFailure(of request: some ImageRequestConvertible) {
         for key in pipeline.prepare(request.imageRequest).sourceKeys { dependencies.failures.forget(key) }
@@ -120,12 +120,12 @@ public final class ImageManager: Sendable {
 
     /// Starts to load an image.
     ///
-    /// The callbacks run on the main loop. An image in the memory cache is delivered before this call returns, when it
-    /// is made on the main thread.
+    /// The callbacks run on the main loop. If you call this on the main thread, an image in the memory cache is
+    /// delivered before the call returns.
     /// - Parameters:
     ///   - request: A URL or an ``ImageRequest``.
-    ///   - progress: The bytes received so far and, where the server says so, of all. Default: no progress.
-    ///   - partial: Receives partial images, with ``ImageRequest/Loading/progressive``, and the cached image, with
+    ///   - progress: Receives the number of bytes so far, and the length of the body if the server states it. Default: no progress.
+    ///   - partial: Receives partial images with ``ImageRequest/Loading/progressive``, and the cached image with
     ///     ``CachePolicy/refresh``. Default: none are made.
     ///   - completion: Called exactly once.
     /// - Returns: A handle to cancel the load, to change its priority, or to await it.
@@ -145,15 +145,15 @@ public final class ImageManager: Sendable {
         return task
     }
 
-    /// Starts to load an image, with callbacks on a dispatcher of the caller's.
+    /// Starts to load an image, with callbacks on your own dispatcher.
     ///
-    /// An image in the memory cache is delivered before this call returns, when the dispatcher says that it is the
-    /// current one.
+    /// An image in the memory cache is delivered before this call returns, if the call is made where the dispatcher
+    /// delivers.
     /// - Parameters:
     ///   - request: A URL or an ``ImageRequest``.
     ///   - dispatcher: Where the callbacks are called.
-    ///   - progress: The bytes received so far and, where the server says so, of all. Default: no progress.
-    ///   - partial: Receives partial images, with ``ImageRequest/Loading/progressive``, and the cached image, with
+    ///   - progress: Receives the number of bytes so far, and the length of the body if the server states it. Default: no progress.
+    ///   - partial: Receives partial images with ``ImageRequest/Loading/progressive``, and the cached image with
     ///     ``CachePolicy/refresh``. Default: none are made.
     ///   - completion: Called exactly once.
     /// - Returns: A handle to cancel the load, to change its priority, or to await it.
@@ -174,8 +174,8 @@ public final class ImageManager: Sendable {
         return task
     }
 
-    /// Makes the task of a binding. It is never started: it loads through children, whose requests may differ from its
-    /// own, and the binding completes it. It delivers on the main loop.
+    /// Creates the task of a binding. It is never started: it loads through children, whose requests may differ, and
+    /// the binding completes it. It delivers on the main loop.
     package func makeParentTask(
         for request: ImageRequest,
         completion: (@MainActor @Sendable (ImageResult) -> Void)? = nil
@@ -188,12 +188,12 @@ public final class ImageManager: Sendable {
         )
     }
 
-    /// Makes a task that is not started yet and delivers on the main loop.
+    /// Creates a task that is not started and delivers on the main loop.
     package func makeTask(for request: ImageRequest, handlers: LoadHandlers) -> ImageTask {
         makeTask(for: request, on: dependencies.dispatcher, handlers: handlers)
     }
 
-    /// Makes a task for a request that was prepared, which delivers on the main loop and is not started yet.
+    /// Creates a task for a prepared request. It is not started and delivers on the main loop.
     package func makeTask(for prepared: PreparedRequest, handlers: LoadHandlers) -> ImageTask {
         LoadTask(prepared, pipeline: pipeline, dispatcher: dependencies.dispatcher, handlers: handlers)
     }
@@ -210,28 +210,28 @@ public final class ImageManager: Sendable {
     /// Loads an image or bytes for a caller that awaits them.
     func load<Content>(_ request: some ImageRequestConvertible) async throws(ImageError) -> LoadResponse<Content> {
         let task: LoadTask<Content> = makeTask(for: request, on: InlineDispatcher(), handlers: nil)
-        // A cancelled task is not started, so that nothing is fetched.
+        // A cancelled task is not started, so nothing is fetched.
         if Task.isCancelled { task.cancel() }
         task.start()
         return try await task.response
     }
 
-    /// Loads an image, with all that is known about it. Cancelling the awaiting Swift task cancels the load.
+    /// Loads an image, and returns it with its source and metadata. Cancelling the awaiting Swift task cancels the load.
     /// - Parameter request: A URL or an ``ImageRequest``.
-    /// - Throws: ``ImageError``, with the code ``ImageError/Code/cancelled`` when the load was cancelled.
+    /// - Throws: ``ImageError``. Its code is ``ImageError/Code/cancelled`` if the load was cancelled.
     public func response(for request: some ImageRequestConvertible) async throws(ImageError) -> ImageResponse {
         try await load(request)
     }
 
     /// Loads an image. Cancelling the awaiting Swift task cancels the load.
     /// - Parameter request: A URL, for the image at the size of its file, or an ``ImageRequest``.
-    /// - Throws: ``ImageError``, with the code ``ImageError/Code/cancelled`` when the load was cancelled.
+    /// - Throws: ``ImageError``. Its code is ``ImageError/Code/cancelled`` if the load was cancelled.
     public func image(for request: some ImageRequestConvertible) async throws(ImageError) -> WebImage {
         try await response(for: request).image
     }
 
-    /// Loads an image and reports each step, up to ``ImageUpdate/finished(_:)``. Ending the loop cancels the load. A
-    /// slow consumer receives the newest steps.
+    /// Loads an image and reports each step, up to ``ImageUpdate/finished(_:)``. Leaving the loop cancels the load. A
+    /// slow consumer receives only the newest steps.
     ///
     ///     for await update in manager.updates(for: url) { print(update) }
     ///
@@ -258,45 +258,45 @@ public final class ImageManager: Sendable {
         }
     }
 
-    /// Calls a handler with every step of every load, on the thread where the step happens, for as long as the token
-    /// exists. The handler must be quick.
+    /// Calls a handler with every step of every load, on the thread of the step, for as long as the token exists. The
+    /// handler must return quickly.
     public func observe(_ handler: @escaping @Sendable (LoadTraceEvent) -> Void) -> ObservationToken {
         dependencies.observers.add(handler)
     }
 
-    /// What the loaders and the decoders are doing now, for meters and diagnostics. Takes microseconds for a few hundred loads; any
-    /// thread.
+    /// The current work of the loaders and the decoders, for meters and diagnostics. Costs microseconds for a few
+    /// hundred loads; any thread.
     public var activity: LoadActivity { pipeline.activity }
 
-    /// The image of a request, if the memory cache has it. Takes microseconds, so that the main thread may call it.
+    /// The image of a request, if it is in the memory cache. Costs microseconds, so you can call it on the main thread.
     /// - Parameter request: A URL or an ``ImageRequest``.
     public func cachedImage(for request: some ImageRequestConvertible) -> WebImage? {
         pipeline.memory.hit(for: pipeline.prepare(request.imageRequest))?.image
     }
 
-    /// The key under which the caches keep the original of a request and all that is made of it: ``ImageRequest/cacheKey`` or the
+    /// The key under which the caches store the original of a request and everything made from it: ``ImageRequest/cacheKey`` or the
     /// URL, after the manager's request processor, the ``CacheKeyFilter`` and, on a metered network, ``ImageRequest/lowDataURL``.
     ///
-    /// An app uses it as a name for its own data about an image, in a store of its own (``DataCaching``), or as the `cacheKey` of
-    /// another request for the same image. The size and the transformer of a request are no part of it.
+    /// Use it to name your own data about an image, in your own store (``DataCaching``), or as the `cacheKey` of
+    /// another request for the same image. It does not depend on the size and the transformer of a request.
     /// - Parameter request: A URL or an ``ImageRequest``.
     public func cacheKey(for request: some ImageRequestConvertible) -> String {
         pipeline.prepare(request.imageRequest).sourceKey
     }
 
-    /// An image in the memory cache for a binding, which shows it within the call of the app.
+    /// An image in the memory cache for a binding, which shows it within the caller's call.
     package struct MemoryHit {
         package let image: WebImage
-        /// The end of the load; `nil` if the request has to be loaded all the same.
+        /// The response of the load; `nil` if the request must be loaded anyway.
         package let response: ImageResponse?
     }
 
-    /// The request as the stages take it. It asks the app's code.
+    /// The request as the stages use it. This calls code of the app.
     package func prepare(_ request: ImageRequest) -> PreparedRequest { pipeline.preparation.prepare(request) }
 
-    /// Looks up the image of a load that was not started. A hit that ends the load is reported to the observers.
+    /// Looks up the image of a load that has not started. A hit that ends the load is reported to the observers.
     /// - Parameters:
-    ///   - inAnySize: Whether the size is not known yet, so that the largest image serves best. Such a look counts no miss.
+    ///   - inAnySize: Whether the size is not known yet, so that the largest image is best. Such a look counts no miss.
     ///   - isRepeated: Whether the load asks again when it starts, and counts the miss then.
     package func memoryHit(for prepared: PreparedRequest, inAnySize: Bool, isRepeated: Bool = true) -> MemoryHit? {
         let preparation = pipeline.preparation
@@ -317,21 +317,21 @@ public final class ImageManager: Sendable {
         return MemoryHit(image: found.image, response: found.response)
     }
 
-    /// The place of the file that fits a request among the variants of its image, the smallest first; `nil` without variants.
+    /// The rank of the file that fits a request among the variants of its image, the smallest first; `nil` without variants.
     package func variantRank(for request: ImageRequest) -> Int? {
         pipeline.prepare(request).variantRank
     }
 
-    /// Whether a request asks its server though its image is there.
+    /// Whether a request asks its server even if its image is already shown.
     package func loadsShownImage(of request: ImageRequest) -> Bool {
         pipeline.preparation.process(request).cachePolicy.ignoresFailures
     }
 
-    /// The caches of the manager: what they contain, and how images are added and removed.
+    /// The caches of the manager: their contents, and how to add and remove images.
     public var cache: ImageCache { ImageCache(manager: self) }
 
-    /// Evicts images from the memory cache, and drops interrupted bodies that could be resumed. The library does so by itself when the
-    /// system is short of memory, and when no window of the app is on screen. Images that are shown are not affected.
+    /// Evicts images from the memory cache, and drops interrupted bodies that could be resumed. The library does this
+    /// automatically if memory is short or no window of the app is on screen. Images on screen are not affected.
     public func trimMemory(for pressure: MemoryPressure) {
         dependencies.memoryCache.trim(toShare: pressure.share)
         for case let loader as any NetworkLoading in dependencies.loaders.all {
@@ -339,12 +339,12 @@ public final class ImageManager: Sendable {
         }
     }
 
-    /// The pieces of work that wait or run, storing included, for benchmarks that wait for the end.
+    /// The number of pending work items, including writes, for benchmarks that wait for the end.
     package var pendingWorkCount: Int {
         dependencies.decodeQueues.reduce(dependencies.ioQueue.pendingCount) { $0 + $1.pendingCount }
     }
 
-    /// The number of loads and changes of loads that are on their way into the job graph, for tests.
+    /// The number of changes that have not reached the job graph yet, for tests.
     package var pendingChangeCount: Int { pipeline.pendingChangeCount }
 
     /// The numbers of jobs and fetches in flight, for tests that look for leaks.

@@ -1,6 +1,6 @@
-/// How urgent a load is, compared with the others that wait. A shared load has the highest priority of those who wait.
+/// The urgency of a load. A load that several callers share has the highest of their priorities.
 public enum ImagePriority: Comparable, CaseIterable, Sendable {
-    /// Work that may wait for everything else, such as prefetching.
+    /// Work that can wait for everything else, such as prefetching.
     case veryLow
     /// An image that is bound but not on screen.
     case low
@@ -8,7 +8,7 @@ public enum ImagePriority: Comparable, CaseIterable, Sendable {
     case normal
     /// An image on screen.
     case high
-    /// An image the user asked for by hand.
+    /// An image that the user explicitly asked for.
     case veryHigh
 
     /// The position among all priorities: 0 for the lowest.
@@ -22,7 +22,7 @@ public enum ImagePriority: Comparable, CaseIterable, Sendable {
         }
     }
 
-    /// The priority of a Swift task that works for a load of this one.
+    /// The priority of a Swift task that works for a load of this priority.
     package var taskPriority: TaskPriority {
         switch self {
         case .veryLow, .low: .utility

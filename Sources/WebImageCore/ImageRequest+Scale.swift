@@ -1,13 +1,13 @@
 extension ImageRequest {
-    /// The largest scale that a name is taken to state. What is larger is rather the size of an icon.
+    /// The largest scale that a name can state. A larger number is rather the size of an icon.
     private static let largestScaleInName = 10.0
 
     /// 2 for `photo@2x.png`, 1.5 for `photo@1.5x.png`, else 1. The `@` may be written as `%40`.
     ///
-    /// Each request is asked, so nothing is allocated.
+    /// This runs for each request, so it allocates nothing.
     static func scale(inName url: String) -> Double {
         var bytes = url.utf8[...]
-        // Few URLs get further.
+        // Few URLs get further than this.
         guard !url.isDataURL, bytes.contains(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "%") }) else {
             return 1
         }
@@ -15,7 +15,7 @@ extension ImageRequest {
             bytes = bytes[..<end]
         }
         if let slash = bytes.lastIndex(of: UInt8(ascii: "/")) { bytes = bytes[bytes.index(after: slash)...] }
-        // The dot may be that of the scale.
+        // The last dot may belong to the scale.
         if let scale = scale(atEndOf: bytes) { return scale }
         guard let dot = bytes.lastIndex(of: UInt8(ascii: ".")) else { return 1 }
         return scale(atEndOf: bytes[..<dot]) ?? 1
@@ -25,7 +25,7 @@ extension ImageRequest {
     private static func scale(atEndOf name: Substring.UTF8View) -> Double? {
         var rest = name
         guard rest.popLast() == UInt8(ascii: "x") else { return nil }
-        // The digits, the power of ten of the next one, and that of the dot.
+        // The digits, the power of ten of the next digit, and that of the dot.
         var (number, place, point) = (0, 1, 0)
         while let byte = rest.popLast(), place < 1_000_000 {
             switch byte {
@@ -37,7 +37,7 @@ extension ImageRequest {
             case UInt8(ascii: "@"):
                 return scale(number, before: point, place)
             case UInt8(ascii: "%") where place >= 1000 && number / (place / 100) == 40:
-                // The first two digits are those of the escape.
+                // The first two digits belong to the escape.
                 return scale(number % (place / 100), before: point, place / 100)
             default:
                 return nil
@@ -47,8 +47,8 @@ extension ImageRequest {
     }
 
     /// - Parameters:
-    ///   - point: The power of ten of the dot; 0 when there is none.
-    ///   - place: That of the first digit. Both are the same where no digit is in front of the dot.
+    ///   - point: The power of ten of the dot; 0 if there is none.
+    ///   - place: The power of ten of the first digit. Both are equal if no digit precedes the dot.
     private static func scale(_ number: Int, before point: Int, _ place: Int) -> Double? {
         guard place > max(point, 1) else { return nil }
         let scale = Double(number) / Double(max(point, 1))

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 extension ImageVariants: ImageRequestConvertible {
-    /// A request for the variant that fits.
+    /// A request that chooses the fitting variant when it is loaded.
     public var imageRequest: ImageRequest {
         var request = ImageRequest(url: url)
         request.variants = self
@@ -9,16 +9,16 @@ extension ImageVariants: ImageRequestConvertible {
     }
 }
 
-// Choosing. Whatever looks at a request does so after the choice.
+// The choice of a variant. All stages look at the request after the choice.
 extension ImageRequest {
-    /// Makes the request one for the variant that fits its size.
+    /// Turns the request into one for the variant that fits its size.
     mutating func choose(from variants: ImageVariants, _ filter: CacheKeyFilter?) {
         let before = variantChoice
         guard let rank = variants.rank(for: variantSize ?? resolvedDecodeSize, displayScale: displayScale) else {
             url = variants.url
             return
         }
-        // A request that was prepared before has the key of the variant that it took then.
+        // A request that was prepared before has the key of the variant chosen then.
         let keys =
             before?.keys
             ?? (cacheKey ?? variants.cacheName { filter?.key(for: $0) }).map { .named($0) } ?? filter.map { filter in
@@ -27,7 +27,7 @@ extension ImageRequest {
         take(rank, of: variants, keys)
     }
 
-    /// Whether something of the request is meant for the host of its URL and nobody else, or comes from elsewhere.
+    /// Whether a part of the request is meant only for the host of its URL, or the image comes from another source.
     var isForHostOfURL: Bool {
         guard hasRareAttributes else { return false }
         if loader != nil { return true }
@@ -35,7 +35,7 @@ extension ImageRequest {
         return !options.headers.isEmpty || options.credential != nil || options.requestModifier != nil
     }
 
-    /// Makes the request what it was before the choice, for another URL.
+    /// Resets the choice of a variant, for another URL.
     mutating func forgetVariants() {
         guard hasRareAttributes else { return }
         if let choice = variantChoice {
@@ -45,7 +45,7 @@ extension ImageRequest {
         if variants != nil { variants = nil }
     }
 
-    /// The place of the variant that was chosen among the others, the smallest first; `nil` without variants.
+    /// The rank of the chosen variant, the smallest first; `nil` without variants.
     package var variantRank: Int? { hasRareAttributes ? variantChoice?.rank : nil }
 
     /// The ranks of the larger variants.
@@ -62,8 +62,8 @@ extension ImageRequest {
         return request
     }
 
-    /// The request that reads the caches for another variant. Making its URL may take time, so that it keeps its own where that
-    /// makes no difference.
+    /// The request that looks for another variant in the caches. Computing the URL of the variant may take time, so the
+    /// URL is kept if it makes no difference.
     func reading(variant rank: Int) -> ImageRequest {
         guard let choice = variantChoice else { return self }
         guard case .named(let name) = choice.keys else { return with(variant: rank) }
@@ -104,8 +104,8 @@ extension ImageRequest {
 }
 
 extension ImageVariants.Descriptor {
-    /// The scale of an image of the file on a screen, if its URL does not say. A file that was chosen by its width has the pixels
-    /// of the screen, so that an image wants the same room on every screen.
+    /// The scale of the file on a screen, if its URL does not state one. A file that was chosen by its width has the
+    /// pixels of the screen, so the image needs the same room on every screen.
     fileprivate func scale(on displayScale: Double?) -> Double? {
         switch self {
         case .width: displayScale.flatMap(WebImage.validScale)

@@ -1,17 +1,17 @@
 public import FoundationEssentials
 
-/// What to load and how: a value that says everything the resulting pixels depend on.
+/// What to load and how. A request contains everything that the resulting pixels depend on.
 public struct ImageRequest: Hashable, Sendable {
-    /// What a load delivers before it is complete.
+    /// Which images a load delivers.
     public enum Loading: Hashable, Sendable {
         /// Only the complete image. The default.
         case complete
-        /// Partial images as well, while the bytes arrive; the first one of a JPEG is the thumbnail in its head, also where all
-        /// bytes are there at once.
+        /// Also partial images while the bytes arrive. The first one of a JPEG is the thumbnail in its head, even if
+        /// all bytes are already there.
         case progressive
     }
 
-    /// What the failure of an earlier load of the URL means, which the manager remembers for `failureCacheDuration`.
+    /// How a load treats an earlier failure of its URL, which the manager remembers for `failureCacheDuration`.
     public enum RememberedFailure: Hashable, Sendable {
         /// The load fails with the same error. The default.
         case counts
@@ -19,63 +19,62 @@ public struct ImageRequest: Hashable, Sendable {
         case ignored
     }
 
-    /// The URL of the image: `http`, `https`, `file`, `data` or `resource`.
+    /// The URL of the image: `http`, `https`, `file`, `data` or `resource`, or any scheme that a loader of yours accepts.
     public var url: URL {
         didSet { if cacheKey == nil, url != oldValue { scaleInName = Self.scale(inName: url.absoluteString) } }
     }
-    /// How urgent the load is. Default: normal.
+    /// The urgency of the load. Default: normal.
     public var priority: ImagePriority
     /// Whether partial images are decoded while the bytes arrive. Default: only the complete image.
     public var loading: Loading
-    /// Whether a load fails at once because its URL has failed before. Default: it counts.
+    /// Whether the load fails at once if its URL has failed before. Default: it does.
     public var rememberedFailure: RememberedFailure
-    /// How the caches and the server are used. Default: as RFC 9111 says.
+    /// How the caches and the server are used. Default: as RFC 9111 specifies.
     public var cachePolicy: CachePolicy
     /// The cache tiers that are read and written. Default: all.
     public var cacheAccess = CacheAccess()
-    /// The size to decode at. Default: `nil`, which is the size of the widget in pixels of its screen when a widget
-    /// shows the image, else the size of the file.
+    /// The size to decode at. Default: `nil`, which is the size of the widget in device pixels if a widget shows the
+    /// image, else the size of the file.
     public var decodeSize: DecodeSize?
     /// The transformer that changes the decoded image before it is cached in memory and shown. Default: none.
     public var transformer: ImageTransformer?
-    /// Pixels of the file per application pixel, at least 1. Default: from the name in the cache key or URL (`@2x`,
-    /// `@1.5x`), else 1.
+    /// Pixels of the file per application pixel, at least 1. Default: stated by the name in the cache key or URL
+    /// (`@2x`, `@1.5x`), else 1.
     public var scale: Double {
         get { ownScale ?? scaleInName }
         set { ownScale = WebImage.validScale(newValue) }
     }
-    /// The key of the image in the caches. Default: what the manager's ``CacheKeyFilter`` returns, else the URL.
+    /// The key of the image in the caches. Default: the result of the manager's ``CacheKeyFilter``, else the URL.
     ///
-    /// Texts that Swift takes for equal, such as "é" as one character or as "e" with an accent, are one key in memory and two files on
-    /// disk. Normalize what people or file systems have named.
+    /// Texts that Swift considers equal, such as "é" as one character or as "e" with an accent, are one key in memory
+    /// but two files on disk. Normalize names from users or file systems.
     public var cacheKey: String? {
         didSet { if cacheKey != oldValue { scaleInName = Self.scale(inName: cacheKey ?? url.absoluteString) } }
     }
     /// Whether only the first frame of an animated image is decoded. Default: no.
     public var isFirstFrameOnly = false
-    /// Whether colors are converted to sRGB from the profile (ICC) of the file; otherwise they are taken for sRGB.
+    /// Whether colors are converted to sRGB from the profile (ICC) of the file. If not, they are interpreted as sRGB.
     /// Default: yes.
     public var convertsToSRGB = true
-    /// Whether the response also has the bytes of the file, for sharing, saving, or reading its metadata. A memory hit
-    /// then costs a look-up in the disk cache, and a load when the bytes are not there, such as those of a file. Default:
-    /// no.
+    /// Whether the response includes the bytes of the file, for sharing, saving, or reading its metadata. A memory hit
+    /// then costs a look-up in the disk cache, and a load if the bytes are not there, as for a local file. Default: no.
     public var includesData = false
 
-    /// The decoder that is asked before those of the manager. Its images are cached apart from theirs, by the name of
-    /// its type. Default: none.
+    /// The decoder that is asked before those of the manager. Its images are cached separately, by the name of its
+    /// type. Default: none.
     public var decoder: (any ImageDecoding)? {
         get { extended.decoder?.value }
         set { change { $0.decoder = newValue.map(ComparedByType.init) } }
     }
-    /// The loader that fetches the bytes instead of the manager's. Loads share transfers only with those of the same
-    /// loader. Default: none.
+    /// The loader that fetches the bytes instead of the manager's loaders. Loads share transfers only with loads of the
+    /// same loader. Default: none.
     public var loader: (any DataLoading)? {
         get { extended.loader?.value }
         set { change { $0.loader = newValue.map(ComparedByIdentity.init) } }
     }
-    /// URLs that are tried in order when the image cannot be loaded, for whatever reason, after its retries. The load succeeds with the
-    /// first of them that loads, and ``LoadResponse/fallbackError`` says why it is not the image. A widget that could not reach the
-    /// server loads the image itself once there is a network again, and after any transient error when it is set again. Default: none.
+    /// URLs that are tried in order if the image cannot be loaded for any reason, after its retries. The load succeeds with the
+    /// first one that loads, and ``LoadResponse/fallbackError`` says why the image failed. A widget that could not reach the server
+    /// loads the image itself when the network is back, and after any transient error if you set it again. Default: none.
     public var fallbackURLs: [URL] {
         get { extended.fallbackURLs }
         set { change { $0.fallbackURLs = newValue } }
@@ -85,17 +84,17 @@ public struct ImageRequest: Hashable, Sendable {
         get { extended.lowDataURL }
         set { change { $0.lowDataURL = newValue } }
     }
-    /// The URL of a small version, which the partial handler receives if it arrives before the image has loaded or failed. Default: none.
+    /// The URL of a small version. The partial handler receives it if it arrives before the load of the image ends. Default: none.
     public var previewURL: URL? {
         get { extended.previewURL }
         set { change { $0.previewURL = newValue } }
     }
-    /// The files of the image in several sizes, of which the one that fits is loaded instead of ``url``. Default: none.
+    /// The files of the image in several sizes. The one that fits is loaded instead of ``url``. Default: none.
     public var variants: ImageVariants? {
         get { extended.variants }
         set { change { $0.variants = newValue } }
     }
-    /// How the partial images of a load with ``Loading/progressive`` are made. Default: every 0.1 seconds, not blurred.
+    /// How the partial images of ``Loading/progressive`` are made. Default: every 0.1 seconds, not blurred.
     public var progressiveOptions: ProgressiveOptions {
         get { extended.progressiveOptions }
         set { change { $0.progressiveOptions = newValue } }
@@ -105,49 +104,49 @@ public struct ImageRequest: Hashable, Sendable {
         get { extended.formatHint }
         set { change { $0.formatHint = newValue } }
     }
-    /// Values for an app's own decoder, which finds them in ``DecodeOptions/decoderParameters``, such as the page of a document.
-    /// Images of other values are cached apart. Default: none.
+    /// Values for your own decoder, available in ``DecodeOptions/decoderParameters``, such as the page of a document.
+    /// Images with other values are cached separately. Default: none.
     public var decoderParameters: [String: String] {
         get { extended.decoderParameters }
         set { change { $0.decoderParameters = newValue } }
     }
-    /// Whether the pixels are turned upright by the EXIF orientation of the file; otherwise they are as they are stored, and
-    /// ``WebImage/orientation`` says how they would be turned. AVIF, HEIC and JPEG XL are always upright, since their
+    /// Whether the pixels are turned upright by the EXIF orientation of the file. If not, they stay as stored, and
+    /// ``WebImage/orientation`` says how to turn them. AVIF, HEIC and JPEG XL are always upright, because their
     /// decoders turn them. Default: yes.
     public var appliesOrientation: Bool {
         get { extended.appliesOrientation }
         set { change { $0.appliesOrientation = newValue } }
     }
-    /// The format of the decoded pixels. Default: with alpha if the file has it.
+    /// The format of the decoded pixels. Default: with alpha if the file has alpha.
     public var pixelFormat: PixelBuffer.Format? {
         get { extended.pixelFormat }
         set { change { $0.pixelFormat = newValue } }
     }
-    /// Header fields, credentials and timeouts of this request. Default: those of the downloader.
+    /// Header fields, credentials and timeouts of this request. Default: the settings of the downloader.
     public var networkOptions: NetworkOptions {
         get { extended.networkOptions?.value ?? NetworkOptions() }
         set { change { $0.networkOptions = newValue == NetworkOptions() ? nil : Box(newValue) } }
     }
-    /// How long the caches may serve the image. Default: as its server and the configuration say.
+    /// How long the caches may use the image. Default: as the server and the configuration say.
     public var cacheLifetime: CacheLifetime {
         get { extended.cacheLifetime }
         set { change { $0.cacheLifetime = newValue } }
     }
-    /// Values of the app, found again in ``LoadTask/request``. Nothing depends on them. Default: none.
+    /// Your own values, which you find again in ``LoadTask/request``. They have no effect. Default: none.
     public var userInfo: [String: any Sendable] {
         get { extended.userInfo.value }
         set { change { $0.userInfo.value = newValue } }
     }
 
-    /// The attributes that few requests have, in one box, since requests are copied often.
+    /// The rarely used attributes, in one box because requests are copied often.
     private var storage = Storage()
 
     private var ownScale: Double?
     private var scaleInName: Double
-    /// Pixels per application pixel of the screen that the image is for. Default: not known.
+    /// Pixels per application pixel of the target screen. Default: not known.
     package var displayScale: Double?
-    /// Whether a cached image up to twice as large may serve instead of the size asked for. Bound widgets accept it,
-    /// since they scale when they draw.
+    /// Whether a cached image up to twice as large may be used instead of the requested size. Bound widgets accept it,
+    /// because they scale when drawing.
     package var acceptsLarger = false
     /// Work on the decode queue that makes a decoded image cheap to show on the main thread.
     package var preparation: (any DisplayPreparation)? {
@@ -180,7 +179,7 @@ public struct ImageRequest: Hashable, Sendable {
 
     private var extended: ExtendedAttributes { storage.value }
 
-    /// Whether one of the attributes in the box was ever set; reading one of them copies all.
+    /// Whether an attribute in the box was ever set. Reading one of them copies all.
     var hasRareAttributes: Bool { storage.box != nil }
 
     private mutating func change(_ body: (inout ExtendedAttributes) -> Void) {
@@ -189,22 +188,22 @@ public struct ImageRequest: Hashable, Sendable {
         storage = Storage(box: Box(values))
     }
 
-    /// The file that was chosen among the ``variants``, or among those that a server makes of the image.
+    /// The file chosen among the ``variants``, or among the sizes that a server offers.
     var variantChoice: VariantChoice? {
         get { extended.variantChoice }
         set { change { $0.variantChoice = newValue } }
     }
 
-    /// The size for which a file is chosen among the ``variants``, if the image is decoded at another one.
+    /// The size that a file is chosen for among the ``variants``, if the image is decoded at another size.
     var variantSize: DecodeSize? {
         get { extended.variantSize }
         set { change { $0.variantSize = newValue } }
     }
 
-    /// Makes the request one for another file of the same image.
+    /// Turns the request into one for another file of the same image.
     /// - Parameters:
     ///   - key: The key of the file in the caches; `nil` for its URL.
-    ///   - scale: The scale of the file; `nil` for that in the name of the image.
+    ///   - scale: The scale of the file; `nil` for the scale in the name of the image.
     mutating func setFile(_ url: URL, key: String?, scale: Double?) {
         let named = scaleInName
         cacheKey = key
@@ -212,16 +211,16 @@ public struct ImageRequest: Hashable, Sendable {
         scaleInName = scale ?? named
     }
 
-    /// How long the image is fresh by the request.
+    /// How long the image is fresh on disk, as set on the request.
     var diskLifetime: Duration? { hasRareAttributes ? cacheLifetime.disk : nil }
 
-    /// How long the image serves from memory by the request.
+    /// How long memory may use the image, as set on the request.
     var memoryLifetime: Duration? { hasRareAttributes ? cacheLifetime.memory : nil }
 
-    /// The network options in their box, or `nil` if they are the default.
+    /// The network options in their box; `nil` if they are the default.
     var boxedNetworkOptions: Box<NetworkOptions>? { storage.box?.value.networkOptions }
 
-    /// The size to decode at when no widget has a say. What is cut to a square fills the box.
+    /// The size to decode at if no widget sets one. An image that is cut to a square fills the box.
     var resolvedDecodeSize: DecodeSize {
         if case .contain(let box) = decodeSize, transformer?.steps.first is SquareStep {
             let side = min(box.width, box.height)
@@ -230,10 +229,10 @@ public struct ImageRequest: Hashable, Sendable {
         return decodeSize ?? .original
     }
 
-    /// The tiers that may serve the load, which are none when it reloads.
+    /// The tiers that the load may be answered from; none if it reloads.
     var readTiers: CacheTiers { cachePolicy.readsCaches ? cacheAccess.reads : [] }
 
-    /// Whether both ask for the same pixels in the same way. Urgency and `userInfo` do not count.
+    /// Whether both requests ask for the same pixels in the same way. Priority and `userInfo` do not count.
     package func isEquivalent(to other: ImageRequest) -> Bool {
         var same = self
         same.priority = other.priority
@@ -244,7 +243,7 @@ public struct ImageRequest: Hashable, Sendable {
     package var sourceKey: String { cacheKey ?? url.textForKeys }
 }
 
-/// The attributes that few requests have.
+/// The rarely used attributes.
 private struct ExtendedAttributes: Hashable, Sendable {
     static let none = ExtendedAttributes()
 
@@ -266,7 +265,7 @@ private struct ExtendedAttributes: Hashable, Sendable {
     var userInfo = Uncompared<[String: any Sendable]>(value: [:])
 }
 
-/// The box of the extended attributes, absent while all of them have their default values.
+/// The box of the rarely used attributes; `nil` while all of them have their default values.
 private struct Storage: Hashable, Sendable {
     var box: Box<ExtendedAttributes>?
 
@@ -284,7 +283,7 @@ private struct ComparedByType<Value: Sendable>: Hashable, Sendable {
     func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(type(of: value as Any))) }
 }
 
-/// A loader that equals itself.
+/// A loader that equals only itself.
 private struct ComparedByIdentity: Hashable, Sendable {
     let value: any DataLoading
 
@@ -292,7 +291,7 @@ private struct ComparedByIdentity: Hashable, Sendable {
     func hash(into hasher: inout Hasher) { hasher.combine(value.identity) }
 }
 
-/// A value that requests carry and that makes no difference between them.
+/// A value of a request that is ignored in comparisons.
 private struct Uncompared<Value: Sendable>: Hashable, Sendable {
     var value: Value
 
@@ -300,9 +299,9 @@ private struct Uncompared<Value: Sendable>: Hashable, Sendable {
     func hash(into hasher: inout Hasher) {}
 }
 
-/// A URL or an ``ImageRequest``: what every loading call takes.
+/// A URL or an ``ImageRequest``: the argument of every loading call.
 public protocol ImageRequestConvertible: Sendable {
-    /// The request to load. That of a URL has the default values of ``ImageRequest``.
+    /// The request to load. A URL yields a request with the default values of ``ImageRequest``.
     var imageRequest: ImageRequest { get }
 }
 
@@ -316,7 +315,7 @@ extension URL: ImageRequestConvertible {
     public var imageRequest: ImageRequest { ImageRequest(url: self) }
 }
 
-// What is often passed in place of a URL, so that the compiler says what to write.
+// Types that are often passed in place of a URL, so that the compiler says what to write instead.
 
 /// A string is no URL.
 @available(*, unavailable, message: "write URL(string: text), or URL(fileURLWithPath: path) for a file")

@@ -18,17 +18,17 @@ public enum LoadSource: Sendable {
     case revalidated
 }
 
-/// What a load ends with: an image (``ImageResponse``) or bytes (``DataResponse``), and what is known about them.
+/// The result of a load: an image (``ImageResponse``) or bytes (``DataResponse``), with its source and metadata.
 public struct LoadResponse<Content: Sendable>: Sendable {
     let content: Content
     /// The bytes of the image's file.
     var fileData: Data?
     /// The place that the content came from.
     public let source: LoadSource
-    /// The URL that was requested, not one that it redirects to.
+    /// The URL that was requested, before redirects.
     public let url: URL
-    /// The head of the server's answer to this load, with its final URL: the head of the 304 where the server has confirmed the cached
-    /// copy. `nil` when no server was asked, as for an image from a cache or a file.
+    /// The head of the server's response to this load, with its final URL; the head of the 304 if the server confirmed
+    /// the cached copy. `nil` if no server was asked, as for an image from a cache or a file.
     public var head: ResponseHead? {
         get { boxedHead?.value }
         set { boxedHead = newValue.map(Box.init) }
@@ -38,11 +38,11 @@ public struct LoadResponse<Content: Sendable>: Sendable {
         get { boxedMetrics?.value }
         set { boxedMetrics = newValue.map(Box.init) }
     }
-    /// The durations of the other stages.
+    /// How long reading, decoding and transforming took.
     public var durations = StageDurations()
-    /// Why the requested URL failed, when the content comes from a fallback (``ImageRequest/fallbackURLs``); `nil` otherwise.
+    /// Why the requested URL failed, if the content comes from a fallback (``ImageRequest/fallbackURLs``); `nil` otherwise.
     public internal(set) var fallbackError: ImageError?
-    /// Why the cached copy was not revalidated, or the bytes of an image not loaded: the content may be stale. `nil` otherwise.
+    /// Why a cached copy was not revalidated, or the bytes of an image not loaded: the content may be stale. `nil` otherwise.
     public var refreshError: ImageError?
     private var boxedHead: Box<ResponseHead>?
     private var boxedMetrics: Box<TransferMetrics>?
@@ -58,14 +58,14 @@ extension LoadResponse where Content == WebImage {
     /// The whole image at the requested size, after its transformer.
     public var image: WebImage { content }
 
-    /// The bytes of the file, with ``ImageRequest/includesData``; `nil` also when no cache keeps them and they cannot
-    /// be loaded again: ``refreshError`` says why.
+    /// The bytes of the file, with ``ImageRequest/includesData``. Also `nil` if no cache has them and they cannot be
+    /// loaded again; ``refreshError`` then says why.
     public var data: Data? {
         get { fileData }
         set { fileData = newValue }
     }
 
-    /// Makes a response, for interceptors that answer themselves and for tests.
+    /// Creates a response, for your own interceptors and for tests.
     public init(image: WebImage, source: LoadSource, url: URL) {
         self.init(image, source: source, url: url)
     }
@@ -78,24 +78,24 @@ extension LoadResponse where Content == WebImage {
 }
 
 extension LoadResponse where Content == Data {
-    /// The bytes as they were loaded, which may be no image.
+    /// The bytes as loaded, which may not be an image.
     public var data: Data { content }
 }
 
 extension LoadResponse: CustomStringConvertible {
-    /// The content, its source and its URL, which is without what may be secret and truncated when it is long.
+    /// The content, its source and its URL, which is printed without secrets and truncated if it is long.
     public var description: String { "\(content) from \(source) <\(url.textForMessages)>" }
 }
 
-/// How long the stages of a load took. A stage that was skipped, or whose work another load did, has zero.
+/// How long the stages of a load took. A stage that was skipped, or shared with another load, took zero.
 public struct StageDurations: Sendable, Hashable {
-    /// The time for reading the disk cache.
+    /// The time for reading from the disk cache.
     public var reading: Duration = .zero
     /// The time for decoding.
     public var decoding: Duration = .zero
     /// The time for the transformer.
     public var transforming: Duration = .zero
 
-    /// Makes durations of zero.
+    /// Creates durations of zero.
     package init() {}
 }

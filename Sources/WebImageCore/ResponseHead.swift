@@ -2,17 +2,17 @@ public import FoundationEssentials
 
 /// The head of an HTTP response: everything but its body.
 ///
-/// A response has it as ``LoadResponse/head``, an error as ``ImageError/head``; modifiers and handlers of the downloader see it
+/// It is available as ``LoadResponse/head`` and ``ImageError/head``. Modifiers and handlers of the downloader see it
 /// before the body is read.
 public struct ResponseHead: Sendable, Hashable {
-    /// The URL that answered: the one that was requested last, after redirects and modifiers.
+    /// The URL that answered: the last one, after redirects and modifiers.
     public var url: URL
     /// The status code.
     public var status: Int
     /// The header fields by lower-case name. The values of repeated fields are joined by commas (RFC 9110, 5.3).
     public var headers: [String: String]
 
-    /// Makes a head, for a loader or a test of an app.
+    /// Creates a head, for your own loaders and tests.
     /// - Parameters:
     ///   - url: The URL that answered.
     ///   - status: The status code.
@@ -25,7 +25,7 @@ public struct ResponseHead: Sendable, Hashable {
 }
 
 extension ResponseHead: CustomStringConvertible {
-    /// The status and the names of the header fields. Values, such as cookies, may be secret, and so may the URL.
+    /// The status and the names of the header fields. Values, such as cookies, and the URL may contain secrets.
     public var description: String {
         let names = headers.keys.sorted().joined(separator: ", ")
         return "\(status) <\(url.textForMessages)>\(names.isEmpty ? "" : " (\(names))")"

@@ -1,8 +1,8 @@
-// The colors of single pixels, such as for a background that goes with the image.
+// The colors of single pixels, for example for a background that matches the image.
 extension WebImage {
-    /// The color of a pixel, from the upper left corner of ``pixels``, with straight alpha.
+    /// The color of a pixel with straight alpha. Coordinates are from the upper left corner of ``pixels``.
     ///
-    /// An image at the size of a widget has fewer pixels than its file: scale a point by ``pixelSize``.
+    /// An image decoded at the size of a widget has fewer pixels than its file: convert points with ``pixelSize``.
     /// - Returns: `nil` outside of the image.
     public func color(x: Int, y: Int) -> ImageColor? {
         guard x < Int.max, y < Int.max else { return nil }
@@ -10,7 +10,7 @@ extension WebImage {
     }
 
     /// The colors of a rectangle of ``pixels``, row by row from the top, with straight alpha.
-    /// - Returns: `nil` when the rectangle is not within the image.
+    /// - Returns: `nil` if the rectangle is not within the image.
     public func colors(x: Range<Int>, y: Range<Int>) -> [ImageColor]? {
         let pixels = pixels
         guard (0...pixels.size.width).contains(x.lowerBound), x.upperBound <= pixels.size.width,

@@ -6,16 +6,16 @@ public struct WebImage: Sendable {
     package struct Content: Sendable {
         package var pixels: PixelBuffer
         package var naturalSize: PixelSize
-        /// The size of the file in pixels, before any transformer; that of a scalable image is larger than any screen.
+        /// The size of the file in pixels, before any transformer. A scalable image has a size larger than any screen.
         package var sourceSize: PixelSize
         /// The size of the decoded pixels, before any transformer.
         package var decodedSize: PixelSize
         package var scale: Double
         package var format: ImageFormat
         package var isPartial = false
-        /// Whether a partial image is a whole one that stands for another, rather than the beginning of it.
+        /// Whether a partial image is a complete preview of another image, rather than the beginning of it.
         package var isPreview = false
-        /// Whether a partial image is the thumbnail in its file, which gives way to all but a ThumbHash.
+        /// Whether a partial image is the thumbnail in its file, which is replaced by any other preview but a ThumbHash.
         package var isThumbnail = false
         package var orientation = ImageOrientation.up
         package var animation: ImageAnimation?
@@ -29,7 +29,7 @@ public struct WebImage: Sendable {
         let content: Content
         /// The toolkit's representation of the pixels (a texture), created at most once.
         let display = Mutex<(any AnyObject & Sendable)?>(nil)
-        /// The pixels of an image in wide colors as apps and transformers read them, made at most once.
+        /// The pixels of an image in wide colors, converted for apps and transformers at most once.
         let standardPixels = Mutex<PixelBuffer?>(nil)
 
         init(_ content: Content) {
@@ -49,11 +49,11 @@ public struct WebImage: Sendable {
 
     /// Creates an image from pixels.
     /// - Parameters:
-    ///   - pixels: The upright pixels; of an animated image, those of its first frame.
+    ///   - pixels: The upright pixels; those of the first frame for an animated image.
     ///   - naturalSize: The size of the upright file in pixels. Default: the size of `pixels`.
     ///   - scale: The number of file pixels per application pixel; at least 1. Default: 1.
     ///   - format: The format of the file. Default: unknown.
-    ///   - isPartial: Whether more of the image is still to arrive. Default: false.
+    ///   - isPartial: Whether more of the image will arrive. Default: false.
     ///   - animation: The frames of an animated image.
     public init(
         pixels: PixelBuffer,
@@ -72,7 +72,7 @@ public struct WebImage: Sendable {
                 scale: Self.validScale(scale),
                 format: format,
                 isPartial: isPartial,
-                // One without frames is none.
+                // An animation without frames counts as none.
                 animation: animation.flatMap { $0.frameCount > 0 ? $0 : nil }
             )
         )
@@ -80,24 +80,24 @@ public struct WebImage: Sendable {
 
     package var content: Content { storage.content }
 
-    /// A scale by which sizes can be divided.
+    /// A scale that sizes can be divided by.
     static func validScale(_ scale: Double) -> Double { scale.bounded(to: 1...1_000_000, ifNaN: 1) }
 
-    /// The upright pixels; of an animated image, those of its first frame. Colors that are shown in a wider gamut or with
-    /// more bits are converted to 8 bits of sRGB when this is first read.
+    /// The upright pixels; those of the first frame for an animated image. Colors in a wider gamut or with more bits
+    /// are converted to 8-bit sRGB on the first access.
     public var pixels: PixelBuffer {
         guard content.pixels.colors != .standard else { return content.pixels }
         return storage.standardPixels.withLock { kept in
             if let kept { return kept }
             kept = content.pixels.standard()
-            // Without memory for the copy, wrong colors are better than a crash.
+            // If there is no memory for the copy, wrong colors are better than a crash.
             return kept ?? content.pixels
         }
     }
     /// The size of `pixels`.
     public var pixelSize: PixelSize { content.pixels.size }
-    /// The size of the upright file in pixels. It is at least `pixelSize`, unless the image was transformed or is an SVG,
-    /// which is drawn as large as its box.
+    /// The size of the upright file in pixels. It is at least `pixelSize`, unless the image was transformed or is an
+    /// SVG, which is drawn at the size of its box.
     public var naturalSize: PixelSize { content.naturalSize }
     /// The number of file pixels per application pixel: 2 for a file named @2x.
     public var scale: Double { content.scale }
@@ -107,16 +107,16 @@ public struct WebImage: Sendable {
     public var logicalHeight: Double { Double(naturalSize.height) / scale }
     /// The format of the file.
     public var format: ImageFormat { content.format }
-    /// Whether the file is a drawing that has no pixels of its own: SVG or PDF.
+    /// Whether the file is a drawing without pixels: SVG or PDF.
     public var isVector: Bool { format == .svg || format == .pdf }
     /// The EXIF orientation of the file, which decoding has applied unless ``ImageRequest/appliesOrientation`` is `false`.
     public var orientation: ImageOrientation { content.orientation }
-    /// Whether more of the image is still to arrive.
+    /// Whether more of the image will arrive.
     public var isPartial: Bool { content.isPartial }
     package var isPreview: Bool { content.isPreview }
     package var isThumbnail: Bool { content.isThumbnail }
 
-    /// The image as a preview of another one: the same in another size, or a small version of it.
+    /// The image as a preview of another one: the same image at another size, or a small version of it.
     var asPreview: WebImage {
         with { content in
             content.isPartial = true
@@ -129,15 +129,15 @@ public struct WebImage: Sendable {
     public var frameCount: Int { animation?.frameCount ?? 1 }
     /// The number of times to play an animated image; 0 means endlessly. It is 1 for a still image.
     public var loopCount: Int { animation?.loopCount ?? 1 }
-    /// The options of the decoder; `nil` for an image that was created from pixels.
+    /// The options that the image was decoded with; `nil` for an image that was created from pixels.
     public var decodeOptions: DecodeOptions? {
         var options = content.options
-        // The memory was that of one decode.
+        // The reservation belonged to the decode.
         options?.reservedPixelCount = nil
         return options
     }
     /// The size in memory in bytes: the pixels, and the file of an animated image. A renderer that has drawn the image
-    /// keeps a copy of the pixels on top.
+    /// keeps an additional copy of the pixels.
     public var cost: Int { content.pixels.byteCount + (animation?.byteCount ?? 0) }
 
     /// The number of pixels in `pixels` per application pixel: the scale factor of the screen if the image was decoded for
@@ -166,7 +166,7 @@ public struct WebImage: Sendable {
         return WebImage(content)
     }
 
-    /// Returns the image with another scale, and with its representation for the toolkit.
+    /// Returns the image with another scale and the same representation for the toolkit.
     package func with(scale: Double) -> WebImage {
         let scale = Self.validScale(scale)
         guard scale != self.scale else { return self }
@@ -176,7 +176,7 @@ public struct WebImage: Sendable {
         return copy
     }
 
-    /// The image turned upright, if decoding has left its pixels as they are stored; `nil` for such an animation.
+    /// The image turned upright, if decoding has left its pixels as stored; `nil` for such an animation.
     package var upright: WebImage? {
         guard orientation != .up, content.options?.appliesOrientation == false else { return self }
         guard animation == nil, let pixels = content.pixels.oriented(orientation) else { return nil }
@@ -186,7 +186,7 @@ public struct WebImage: Sendable {
         }
     }
 
-    /// Returns a still image with other pixels, as transformers need it.
+    /// Returns a still image with other pixels, for transformers.
     package func replacingPixels(_ pixels: PixelBuffer, keepsNaturalSize: Bool) -> WebImage {
         with { content in
             content.pixels = pixels
@@ -202,7 +202,7 @@ extension WebImage: Equatable {
 }
 
 extension WebImage: CustomStringConvertible {
-    /// The format, the size of the file and what else tells images apart, as in "jpeg image, 800x600, decoded at 400x300".
+    /// The format, the size of the file and other properties, as in "jpeg image, 800x600, decoded at 400x300".
     public var description: String {
         var parts = ["\(format == .unknown ? "" : "\(format.rawValue) ")image", "\(naturalSize)"]
         if pixelSize != naturalSize { parts.append("decoded at \(pixelSize)") }
