@@ -72,8 +72,8 @@ public struct ImageCache: Sendable {
         await perform { removeAllFromDiskBlocking() }
     }
 
-    /// Removes images from memory and disk that are too old, and the least recently used images above the size limit.
-    /// The library does this automatically.
+    /// Removes images from memory and disk that are too old, and the oldest images above the size limit. The library does this
+    /// automatically.
     public func removeExpired() async {
         parts.memoryCache.removeExpired()
         await perform { removeExpiredBlocking() }

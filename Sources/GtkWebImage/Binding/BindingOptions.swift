@@ -2,62 +2,62 @@ public import WebImageCore
 
 /// How a bound widget treats a load, apart from what is loaded.
 public struct BindingOptions: Hashable, Sendable {
-    /// What the widget shows until the image is there.
+    /// What the widget shows until it has the image.
     public enum WhileLoading: Hashable, Sendable {
         /// The placeholder, or nothing if there is none. The default.
         case placeholder
-        /// The placeholder, or what the widget shows already if there is none.
+        /// The placeholder, or the current content if there is none.
         case placeholderOrCurrentImage
-        /// What the widget shows already, until the first partial image of a progressive load or the image itself. The placeholder
-        /// appears only if the load fails.
+        /// The current content, until the first partial image of a progressive load or the image itself. The
+        /// placeholder appears only if the load fails.
         case currentImage
     }
 
-    /// How the image is put into the widget.
+    /// How the image appears in the widget.
     public enum Display: Hashable, Sendable {
-        /// At once when it comes from memory, else with the transition of the widget. The default.
+        /// At once if the image comes from memory, else with the transition of the widget. The default.
         case automatic
         /// Always with the transition of the widget.
         case animated
-        /// Not at all: the app takes the image from the completion and the partial handler.
+        /// Not at all. Take the image from the completion and the partial handler.
         case manual
     }
 
     /// When the load starts.
     public enum Start: Hashable, Sendable {
-        /// When the widget is mapped, to go on even when it is unmapped again. The default.
+        /// When the widget is mapped. The load continues if the widget is unmapped again. The default.
         case whenMapped
-        /// When the widget is mapped. The load stops while it is unmapped, and its completion waits.
+        /// When the widget is mapped. The load stops while the widget is unmapped, and its completion waits.
         case onlyWhileMapped
-        /// The load starts at once, for widgets that are shown later.
+        /// At once, for widgets that are shown later.
         case immediately
     }
 
-    /// What becomes of the load that the widget had before.
+    /// What happens to the previous load of the widget.
     public enum PreviousLoad: Hashable, Sendable {
         /// It is cancelled. The default.
         case cancelled
-        /// It runs to its end, for its completion and the caches; the widget shows nothing of it. One that waits for the widget to be
-        /// mapped is cancelled.
+        /// It runs to its end, for its completion and the caches, but the widget does not show its image. A load that
+        /// waits for the widget to be mapped is cancelled.
         case finishes
     }
 
-    /// What the widget shows until the image is there. Default: the placeholder.
+    /// What the widget shows until it has the image. Default: the placeholder.
     public var whileLoading: WhileLoading
-    /// How the image is put into the widget. Default: automatically.
+    /// How the image appears in the widget. Default: automatically.
     public var display: Display
-    /// Whether the completion waits for the transition. A transition that another image cuts short is over then; the
-    /// load has still succeeded. Default: no.
+    /// Whether the completion waits for the transition. If another image cuts the transition short, the completion is
+    /// called then, and the load has still succeeded. Default: no.
     public var awaitsTransition: Bool
     /// When the load starts. Default: when the widget is mapped.
     public var start: Start
-    /// What becomes of the previous load. Default: it is cancelled.
+    /// What happens to the previous load. Default: it is cancelled.
     public var previousLoad: PreviousLoad
-    /// The point of the image that stays as near to the middle as its edges allow where the widget crops it, as
+    /// The point of the image that stays as near to the middle as its edges allow, if the widget crops the image, as
     /// ``ContentFit/cover``, the background of a button and an avatar do. Default: the middle.
     public var focus: ImagePoint
 
-    /// Creates options. The defaults are those of every `setImage`: the placeholder at once, and the load when the
+    /// Creates options. The defaults are those of every `setImage`: show the placeholder at once, and load when the
     /// widget is mapped.
     public init(
         whileLoading: WhileLoading = .placeholder,

@@ -1,35 +1,35 @@
 internal import CWebImageGtk4
 public import FoundationEssentials
 
-/// A GtkButton, GtkToggleButton, GtkCheckButton or GtkMenuButton of any binding. A class conforms by naming its pointer,
+/// A GtkButton, GtkToggleButton, GtkCheckButton or GtkMenuButton of any binding. To conform a class, name its pointer,
 /// as with ``PictureBindable``.
 ///
-/// The image is the child of the button and replaces a label or another child. If the app sets another child later,
-/// that child stays: the image is loaded, but not shown.
+/// The image is the child of the button and replaces a label or another child. If you set another child later, that
+/// child stays: the image is loaded, but not shown.
 @preconcurrency @MainActor
 public protocol ButtonBindable: WidgetBindable {}
 
 extension ButtonBindable {
-    /// The place of the image in a state of the button.
+    /// The binding of the image in a state of the button.
     public func imageBinding(for state: ButtonImageState) -> ImageBinding {
         imageBinding(state == .normal ? .image : OperationKey(rawValue: "image.\(state.rawValue)"), in: state)
     }
 
-    /// The place of the image behind the child of the button in a state. The image covers the button within its border
-    /// and does not affect its size. A GtkCheckButton has no surface and thus no background image.
+    /// The binding of the image behind the child of the button in a state. The image covers the button within its
+    /// border and does not affect its size. A GtkCheckButton has no surface and thus no background image.
     public func backgroundImageBinding(for state: ButtonImageState) -> ImageBinding {
         let key = OperationKey(rawValue: "background.\(state.rawValue)")
         return ImageBinding(nativeWidgetPointer, key, in: .widget(.background(state)))
     }
 
-    /// The state whose image the button shows now: its present state, or the normal one where that has no image.
+    /// The state whose image the button shows now: its current state, or the normal one if that state has no image.
     public var displayedImageState: ButtonImageState {
         guard let widget = WidgetReference(nativeWidgetPointer).pointer else { return .normal }
         let states = ButtonImageState.states(of: gtk_widget_get_state_flags(widget).rawValue)
         return states.first { imageBinding(for: $0).existingSlot?.target.content?.isEmpty == false } ?? .normal
     }
 
-    /// The URL of the image that the button shows now: that of its present state, or of the normal one where that has no
-    /// image. `currentImageURL` is always that of the normal state.
+    /// The URL of the image that the button shows now: the image of its current state, or of the normal one if that
+    /// state has no image. `currentImageURL` is always the URL of the normal state.
     public var displayedImageURL: URL? { imageBinding(for: displayedImageState).currentImageURL }
 }

@@ -1,8 +1,8 @@
 internal import CWebImageGtk4
 
-/// A state of a widget that can have an image of its own. A state without one shows the image of the normal state.
+/// A state of a widget that can have its own image. A state without an image shows the image of the normal state.
 public enum ButtonImageState: String, Sendable, CaseIterable {
-    /// The state whose image stands in for all states without one.
+    /// The state whose image replaces missing images of other states.
     case normal
     /// The pointer is over the widget.
     case prelight
@@ -14,10 +14,10 @@ public enum ButtonImageState: String, Sendable, CaseIterable {
     case insensitive
     /// The widget is part of a selected row.
     case selected
-    /// The app has set ``PictureBindable/isImageHighlighted``.
+    /// You have set ``PictureBindable/isImageHighlighted``.
     case highlighted
 
-    /// The states of a widget with these flags besides the normal state, in descending precedence.
+    /// The states of a widget with these flags, except the normal state, in descending precedence.
     static func states(of flags: UInt32) -> [ButtonImageState] {
         let order: [(GtkStateFlags, ButtonImageState)] = [
             (GTK_STATE_FLAG_INSENSITIVE, .insensitive), (GTK_STATE_FLAG_ACTIVE, .active),

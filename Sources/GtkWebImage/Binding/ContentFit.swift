@@ -1,6 +1,6 @@
 internal import CWebImageGtk4
 
-/// How an image fits into its widget, as GtkContentFit.
+/// How an image fits into its widget, like GtkContentFit.
 public enum ContentFit: Sendable {
     /// Stretched to the size of the widget, without keeping the aspect ratio.
     ///
@@ -10,16 +10,16 @@ public enum ContentFit: Sendable {
     ///
     /// ![A square image as high as its widget, with room beside it](fit-contain)
     case contain
-    /// As small as possible while covering the widget; the overhang is cut off.
+    /// As small as possible while covering the widget. The overhang is cut off.
     ///
     /// ![A square image as wide as its widget, cut off above and below](fit-cover)
     case cover
-    /// As ``contain``, but never larger than the image.
+    /// Like ``contain``, but never larger than the image.
     ///
     /// ![A small square image at its own size in the middle of its widget](fit-scale-down)
     case scaleDown
 
-    // Integers: a C type in a member of a public type would hide the constants of GTK from the C module of an app.
+    // These are integers because a C type in a member of a public type would hide GTK's constants from the C module of an app.
     init(native: UInt32) {
         self = [Self.stretch, .cover, .scaleDown].first { $0.native == native } ?? .contain
     }

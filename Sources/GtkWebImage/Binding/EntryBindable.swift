@@ -18,13 +18,13 @@ extension EntryIconPosition {
     var key: OperationKey { self == .primary ? .image : OperationKey(rawValue: "icon.secondary") }
 }
 
-/// A GtkEntry of any binding, whose image is its primary icon. A class conforms by naming its pointer, as with
+/// A GtkEntry of any binding, whose image is its primary icon. To conform a class, name its pointer, as with
 /// ``PictureBindable``.
 @preconcurrency @MainActor
 public protocol EntryBindable: WidgetBindable {}
 
 extension EntryBindable {
-    /// The place of an icon. The primary icon is also the `imageBinding`.
+    /// The binding of an icon, to set its image, transition or placeholder. The primary icon is also the `imageBinding`.
     public func iconBinding(at position: EntryIconPosition) -> ImageBinding {
         ImageBinding(nativeWidgetPointer, position.key, in: .widget(.icon(position)))
     }

@@ -1,13 +1,13 @@
 public import FoundationEssentials
 public import WebImageCore
 
-/// A GTK widget of any binding: anything that knows the address of its GtkWidget.
+/// A GTK widget of any binding: any type that knows the address of its GtkWidget.
 ///
 /// Conform the classes of your binding to ``PictureBindable``, ``ButtonBindable``, ``EntryBindable`` or
 /// ``WidgetBindable``, in one line each.
 @preconcurrency @MainActor
 public protocol GtkWidgetConvertible {
-    /// The `GtkWidget *`. The library uses it within a call and keeps weak references only.
+    /// The `GtkWidget *`. The library uses it within a call and keeps only weak references.
     var nativeWidgetPointer: UnsafeMutableRawPointer { get }
 }
 
@@ -28,16 +28,16 @@ extension GtkWidgetConvertible {
     }
 
     /// Detaches the load under a key from the widget without cancelling it. It continues for its completion and the
-    /// caches, and no longer updates the widget. A load that waits for its widget to be mapped has nothing to continue: it
-    /// ends with ``/WebImageCore/ImageError/Code/cancelled``.
+    /// caches, and no longer updates the widget. A load that still waits for its widget to be mapped is not continued:
+    /// it ends with ``/WebImageCore/ImageError/Code/cancelled``.
     /// - Returns: The load, if there was one.
     @discardableResult
     public func removeImageTask(for key: OperationKey) -> ImageTask? {
         existingSlots?.removeTask(for: key)
     }
 
-    /// Ties a load that the app started, or detached from another widget, to this widget: it is cancelled when another
-    /// image is set under the key and when the widget is destroyed. The widget shows nothing of it.
+    /// Ties a load that you have started, or detached from another widget, to this widget: it is cancelled when another
+    /// image is set under the key and when the widget is destroyed. The widget does not show its image.
     public func setImageTask(_ task: ImageTask, for key: OperationKey) {
         WidgetSlots.of(nativeWidgetPointer).setTask(task, for: key)
     }

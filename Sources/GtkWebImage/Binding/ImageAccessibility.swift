@@ -3,8 +3,8 @@ internal import CWebImageGtk4
 /// The texts that assistive technology reads out about images.
 @preconcurrency @MainActor
 public enum ImageAccessibility {
-    /// The accessible description of a widget whose image could not be loaded, until another image is set. It replaces a description
-    /// of the app, which GTK cannot give back; with `nil` the library sets none. An app sets it in the language of its user.
+    /// The accessible description of a widget whose image could not be loaded, until another image is set. Set it in the
+    /// language of the user; with `nil` the library sets none. It replaces your own description, which GTK cannot restore.
     public static var failureDescription: String? = "The image could not be loaded"
 }
 
@@ -35,7 +35,7 @@ extension UnsafeMutablePointer<GtkWidget> {
     }
 }
 
-/// What assistive technology knows of the loads of one widget, of which there may be several.
+/// The accessible state of one widget, to which several loads may contribute.
 @MainActor
 final class WidgetAccessibility {
     private let widget: WidgetReference
@@ -62,10 +62,10 @@ final class WidgetAccessibility {
     }
 }
 
-/// What one slot, or a view, contributes to that.
+/// The contribution of one slot, or of a view, to ``WidgetAccessibility``.
 @MainActor
 package struct SlotAccessibility {
-    /// `nil` where there is no widget, or the image is none of its content.
+    /// `nil` if there is no widget, or the image is not part of its content.
     private let widget: WidgetReference?
     package var isBusy = false {
         didSet { if isBusy != oldValue { counter?.countBusy(isBusy) } }

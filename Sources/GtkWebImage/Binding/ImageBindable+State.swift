@@ -9,11 +9,10 @@ extension ImageBindable {
         imageBinding.cancel()
     }
 
-    /// Cancels the load and clears the widget. The completion of a load under way receives
-    /// `ImageError.Code.cancelled`.
+    /// Cancels the load and clears the widget. The completion of a running load receives `ImageError.Code.cancelled`.
     /// - Parameters:
-    ///   - placeholder: The stand-in that the widget shows from now on. Default: nothing.
-    ///   - manager: The manager that loads a placeholder that is an image itself. Default: the shared one.
+    ///   - placeholder: What the widget shows from now on. Default: nothing.
+    ///   - manager: The manager that loads a placeholder given by a URL. Default: the shared one.
     public func clearImage(placeholder: Placeholder? = nil, manager: ImageManager = .shared) {
         if placeholder != nil {
             imageBinding.preparedSlot().clear(placeholder, manager)
@@ -31,7 +30,7 @@ extension ImageBindable {
     /// The last load, which may have ended; `nil` after the image was cleared.
     public var currentImageTask: ImageTask? { imageBinding.task }
 
-    /// The image on display, complete or partial; `nil` while a placeholder or nothing is.
+    /// The image on display, complete or partial; `nil` while the widget shows a placeholder or nothing.
     public var currentImage: WebImage? { imageBinding.existingSlot?.target.image }
 
     /// The progress of the load: one observable object for all loads of the widget.
@@ -49,10 +48,10 @@ extension ImageBindable {
         nonmutating set { imageBinding.slot.configuration.transition = newValue }
     }
 
-    /// The size in application pixels that a GtkPicture asks for, whatever its image, such as that of an avatar on a button. The GtkPicture
-    /// of a button keeps it in all states; another one grows where its parent has more room, unless its alignment forbids that. It takes
-    /// the place of a size request. A GtkImage gets the shorter side as its pixel-size. On backgrounds, which have no size, and on widgets
-    /// that show images in other ways it has no effect, and that is logged. Default: `nil`, for the size of the image.
+    /// The size in application pixels that a GtkPicture requests, regardless of its image, for example for an avatar on a
+    /// button. It replaces a size request. The GtkPicture of a button keeps it in all states; any other grows if its parent
+    /// has more room, unless its alignment forbids that. A GtkImage uses the shorter side as its pixel-size. Backgrounds
+    /// and widgets that show images in other ways ignore it, which is logged. Default: `nil`, for the size of the image.
     public var fixedImageSize: (width: Int, height: Int)? {
         get { imageBinding.existingSlot?.target.fixedSize }
         nonmutating set { imageBinding.slot.target.fixedSize = newValue }
@@ -64,13 +63,13 @@ extension ImageBindable {
         nonmutating set { imageBinding.slot.configuration.playback = newValue }
     }
 
-    /// The player of the image on display, to pause, to seek and to observe frames; `nil` unless the image is animated.
-    /// Each image has its own player.
+    /// The player of the image on display, to pause, seek and observe frames; `nil` if the image is not animated. Each
+    /// image has its own player.
     public var animationPlayer: AnimationPlayer? { imageBinding.existingSlot?.target.content?.player }
 
-    /// The placeholder that is shown when a load fails, unless the widget shows a preview of the image: that of
-    /// `previewURL`, a ThumbHash or another size. An icon is drawn over a placeholder that is an image, such as a BlurHash. It is also
-    /// shown where there is no URL. Default: none; the widget keeps what it shows.
+    /// The placeholder that is shown if a load fails or there is no URL, unless the widget shows a preview of the
+    /// image: that of `previewURL`, a ThumbHash or another size. An icon is drawn over a placeholder that is an image,
+    /// such as a BlurHash. Default: none; the widget keeps its content.
     public var errorPlaceholder: Placeholder? {
         get { imageBinding.existingSlot?.configuration.errorPlaceholder }
         nonmutating set { imageBinding.slot.configuration.errorPlaceholder = newValue }

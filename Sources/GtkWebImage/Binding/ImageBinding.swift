@@ -8,7 +8,7 @@ import WebImageCore
 public struct ImageBinding: ImageBindable {
     /// A GtkWidget, or a paintable of the library.
     private let object: UnsafeMutableRawPointer
-    /// The key of the place. Loads of one object under different keys never disturb each other.
+    /// The key of the place. Loads of one object under different keys do not affect each other.
     public let key: OperationKey
     private let place: ImagePlace
 
@@ -18,12 +18,12 @@ public struct ImageBinding: ImageBindable {
         self.place = place
     }
 
-    /// This place itself, which is what makes it bindable as a widget is.
+    /// This binding itself, so that it can be used like a widget.
     public var imageBinding: ImageBinding { self }
 
     var task: ImageTask? { WidgetSlots.existing(of: object)?.task(for: key) }
 
-    /// Cancels the load, also one that has left its window with the widget.
+    /// Cancels the load, even if it has left its window with the widget.
     func cancel() { WidgetSlots.existing(of: object)?.cancel(key) }
 
     var existingSlot: ImageSlot? { WidgetSlots.existing(of: object)?.existingSlot(for: key) }
@@ -42,7 +42,7 @@ public struct ImageBinding: ImageBindable {
         return slot
     }
 
-    /// Loads an image under the key: what all forms of setImage do.
+    /// Loads an image under the key. All forms of setImage call this.
     func set(_ request: BindingRequest, _ completion: ImageSlot.Completion?) -> ImageTask {
         preparedSlot().set(request, completion)
     }
@@ -52,7 +52,7 @@ public struct ImageBinding: ImageBindable {
     }
 }
 
-/// Where the image of a binding goes.
+/// The destination of the images of a binding.
 enum ImagePlace {
     case widget(WidgetPlace)
     /// The icon of all windows.

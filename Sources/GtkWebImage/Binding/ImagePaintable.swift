@@ -5,13 +5,13 @@ import WebImageLinux
 /// The paintable of a bound widget. It shows placeholders, partial images, the image, the transitions between them, and
 /// an indicator over them.
 ///
-/// Its size is the logical size of the image as soon as that is known, regardless of the size of the decoded pixels, so
-/// the widget is laid out once. Any consumer of GdkPaintable can draw it, and it can be bound without a widget.
+/// Its size is the logical size of the image as soon as it is known, regardless of the number of decoded pixels, so
+/// that the widget is laid out once. Any consumer of GdkPaintable can draw it, and it can be bound without a widget.
 ///
 ///     let paintable = ImagePaintable()
 ///     paintable.setImage(with: url)          // drawn by a GtkDrawingArea, an AdwStatusPage, several widgets ...
 ///
-/// Main thread only, as GTK is.
+/// Main thread only, like GTK.
 @preconcurrency @MainActor
 public final class ImagePaintable: ImageBindable {
     /// Owned by the GObject, which this object and the widgets that show it keep alive.
@@ -24,16 +24,16 @@ public final class ImagePaintable: ImageBindable {
         owned = GObjectBox(adopting: UnsafeMutableRawPointer(content.native))
     }
 
-    /// The GdkPaintable. A caller that keeps it takes a reference (`g_object_ref`).
+    /// The GdkPaintable. To keep it, take a reference (`g_object_ref`).
     public var nativePaintablePointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(content.native) }
 
-    /// The image on display, complete or partial; `nil` while a placeholder or nothing is.
+    /// The image on display, complete or partial; `nil` while the paintable shows a placeholder or nothing.
     public var image: WebImage? { content.image }
 
-    /// The player of the image on display; `nil` unless the image is animated.
+    /// The player of the image on display; `nil` if the image is not animated.
     public var animationPlayer: AnimationPlayer? { content.player }
 
-    /// The place of the images of the paintable.
+    /// The binding of the images of the paintable.
     public var imageBinding: ImageBinding {
         ImageBinding(nativePaintablePointer, .image, in: .paintable(content))
     }

@@ -1,4 +1,4 @@
-/// A GtkPicture of any binding. A class conforms by naming its pointer:
+/// A GtkPicture of any binding. To conform a class, name its pointer:
 ///
 ///     extension MyPicture: PictureBindable {
 ///         var nativeWidgetPointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(gobjectPointer) }
@@ -7,7 +7,7 @@
 public protocol PictureBindable: WidgetBindable {}
 
 extension PictureBindable {
-    /// The place of the image that is shown while ``isImageHighlighted`` is set.
+    /// The binding of the image that is shown while ``isImageHighlighted`` is set.
     public var highlightedImageBinding: ImageBinding { imageBinding(.highlightedImage, in: .highlighted) }
 
     /// Whether the widget shows its highlighted image, if it has one. Default: no.

@@ -2,10 +2,10 @@ import FoundationEssentials
 public import WebImageCore
 public import WebImageLinux
 
-// The named places of widgets, in short forms. Their bindings have all of ImageBindable, such as progress handlers.
+// Short forms for the named places of widgets. Their bindings offer all of ImageBindable, such as progress handlers.
 
 extension PictureBindable {
-    /// Loads the image that is shown while ``isImageHighlighted`` is set. All else is as with setImage.
+    /// Loads the image that is shown while ``isImageHighlighted`` is set. Parameters are as for `setImage(with:)`.
     @discardableResult
     public func setHighlightedImage(
         with source: (some ImageRequestConvertible)?,
@@ -20,18 +20,18 @@ extension PictureBindable {
         )
     }
 
-    /// Loads several images and plays them one after the other, in the order of the list. Images that have arrived play
-    /// already; those that fail are left out. All are drawn in the shape of the first one, with as many pixels. The animation
-    /// replaces the image of the widget, and the next image replaces it.
+    /// Loads several images and plays them one after another, in the order of the list. Images that have arrived
+    /// already play; images that fail are left out. All are drawn with the shape and the number of pixels of the first
+    /// one. The animation replaces the image of the widget, and the next image replaces the animation.
     /// - Parameters:
     ///   - sources: The URLs of the images, or requests for them. An empty list clears the widget, or shows the placeholder.
     ///   - frameDuration: The duration of each frame. Default: 0.2 s.
     ///   - loopCount: The number of times to play the images; 0 means endlessly. Default: 0.
-    ///   - placeholder: The stand-in until the first image arrives.
-    ///   - options: What concerns the widget rather than the images.
-    ///   - manager: The manager that loads. Default: the shared one.
-    ///   - completion: Called exactly once, after all loads have ended: with the animation, or with the first error if all
-    ///     of them failed.
+    ///   - placeholder: What the widget shows until the first image arrives.
+    ///   - options: How the widget treats the load.
+    ///   - manager: The manager that loads the images. Default: the shared one.
+    ///   - completion: Called exactly once, after all loads have ended: with the animation, or with the first error if
+    ///     all of them failed.
     /// - Returns: All loads as one.
     @discardableResult
     public func setAnimationImages(
@@ -53,7 +53,7 @@ extension PictureBindable {
 }
 
 extension ButtonBindable {
-    /// Loads the image of a state. A state without one shows that of the normal state. All else is as with setImage.
+    /// Loads the image of a state. A state without an image shows the normal one. Parameters are as for `setImage(with:)`.
     @discardableResult
     public func setImage(
         with source: (some ImageRequestConvertible)?,
@@ -69,8 +69,8 @@ extension ButtonBindable {
         )
     }
 
-    /// Loads the image behind the child of the button in a state. All else is as with setImage. A GtkCheckButton has no surface for a
-    /// background: the call ends the program.
+    /// Loads the image behind the child of the button in a state. Parameters are as for `setImage(with:)`. The call
+    /// traps for a GtkCheckButton, which has no surface for a background.
     @discardableResult
     public func setBackgroundImage(
         with source: (some ImageRequestConvertible)?,
@@ -88,7 +88,7 @@ extension ButtonBindable {
 }
 
 extension EntryBindable {
-    /// Loads an icon of the entry. All else is as with setImage.
+    /// Loads an icon of the entry. Parameters are as for `setImage(with:)`.
     @discardableResult
     public func setIcon(
         with source: (some ImageRequestConvertible)?,

@@ -2,7 +2,7 @@ internal import CWebImageGtk4
 public import WebImageCore
 public import WebImageLinux
 
-/// A widget of any GTK binding, and of any kind, that shows one image. A class conforms by naming its pointer:
+/// A widget of any GTK binding and of any kind that shows one image. To conform a class, name its pointer:
 ///
 ///     extension MyAvatar: WidgetBindable {
 ///         var nativeWidgetPointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(gobjectPointer) }
@@ -17,7 +17,7 @@ public import WebImageLinux
 public protocol WidgetBindable: GtkWidgetConvertible, ImageBindable {}
 
 extension WidgetBindable {
-    /// The place for an image that suits the kind of the widget.
+    /// The binding of the image, in the place that suits the kind of the widget.
     public var imageBinding: ImageBinding { imageBinding(.image) }
 
     func imageBinding(_ key: OperationKey, in state: ButtonImageState = .normal) -> ImageBinding {
@@ -35,22 +35,22 @@ extension WidgetBindable {
 }
 
 extension GtkWidgetConvertible {
-    /// Loads an image for any widget. A closure receives the paintable that shows it, once, and hands it to a property of
-    /// the widget that takes a `GdkPaintable *`.
+    /// Loads an image for any widget. A closure receives the paintable that shows it, once, and sets it on a property
+    /// of the widget that accepts a `GdkPaintable *`.
     ///
     ///     image.bindImage(with: url) { paintable in
     ///         gtk_image_set_from_paintable(native, OpaquePointer(paintable.nativePaintablePointer))
     ///     }
     /// - Parameters:
-    ///   - source: The URL or the ImageRequest to load. An image is decoded at the size of the widget times its scale
-    ///     factor, so that it covers the widget, unless the request names a size.
+    ///   - source: The URL or the ImageRequest to load. The image is decoded so that it covers the widget in device
+    ///     pixels, unless the request sets a size.
     ///   - key: The purpose of the image within the widget. Default: ``OperationKey/image``.
-    ///   - placeholder: The stand-in until there is an image.
-    ///   - options: What concerns the widget rather than the image.
-    ///   - manager: The manager that loads. Default: the shared one.
-    ///   - setPaintable: Puts the paintable into the widget. Called within the first call for a key. Its images are those of this
-    ///     function; set no others on the paintable itself.
-    ///   - completion: Called exactly once, after the image is in place or has failed.
+    ///   - placeholder: What the widget shows until it has an image.
+    ///   - options: How the widget treats the load.
+    ///   - manager: The manager that loads the image. Default: the shared one.
+    ///   - setPaintable: Puts the paintable into the widget. Called within the first call for a key. This function sets
+    ///     the images of the paintable; do not set any yourself.
+    ///   - completion: Called exactly once, after the image is in place or the load has failed.
     /// - Returns: The load.
     @discardableResult
     public func bindImage(

@@ -10,13 +10,13 @@ public struct WidgetPointer: PictureBindable, ButtonBindable, EntryBindable {
     /// The `GtkWidget *`.
     public let nativeWidgetPointer: UnsafeMutableRawPointer
 
-    /// Wraps a widget as GTK's C functions return it.
+    /// Wraps a widget as returned by GTK's C functions.
     public init(_ pointer: UnsafeMutableRawPointer) { nativeWidgetPointer = pointer }
 
     /// Wraps a widget whose C type Swift does not import.
     public init(_ pointer: OpaquePointer) { self.init(UnsafeMutableRawPointer(pointer)) }
 
-    /// Unavailable. An object of a binding joins through its class.
+    /// Unavailable. Conform the class of an object to one of the protocols instead.
     @available(
         *,
         unavailable,

@@ -2,18 +2,18 @@ internal import CWebImageGtk4
 public import WebImageCore
 import WebImageLinux
 
-// The loads of a window, of a page, or of any other part of the widget tree.
+// The loads of a window, a page, or any other part of the widget tree.
 extension GtkWidgetConvertible {
-    /// The loads of the widget and of all widgets within it, under all keys, that have not ended: those that have started, and those
-    /// that wait until their widget is on screen. Main thread.
+    /// The loads of the widget and of all widgets within it, under all keys, that have not ended: running ones, and
+    /// those that wait until their widget is on screen. Main thread.
     public var runningImageTasks: [ImageTask] {
         var tasks: [ImageTask] = []
         forEachSlots { tasks += $0.runningTasks }
         return tasks
     }
 
-    /// The images that the widget and all widgets within it show or load, in no order. It walks all of these widgets, so call it for
-    /// diagnostics rather than in each frame. Main thread.
+    /// The images that the widget and all widgets within it show or load, in no particular order. It walks all of these
+    /// widgets, so call it for diagnostics rather than in each frame. Main thread.
     package var boundImages: [BoundImage] {
         var images: [BoundImage] = []
         forEachSlots { images += $0.boundImages }
@@ -25,10 +25,10 @@ extension GtkWidgetConvertible {
         forEachSlots { $0.cancelAll() }
     }
 
-    /// Whether the widget and all widgets within it, also those that are added later, start no loads. Default: `false`.
+    /// Whether the widget and all widgets within it, including later additions, start no loads. Default: `false`.
     ///
-    /// Images in memory are shown all the same. Loads that have started go on, and the others start when it is `false` again,
-    /// unless a widget around this one has it set. `ImageManager.isSuspended` is that of all widgets and other loads of a manager.
+    /// Images in memory are still shown. Running loads continue. The others start when it becomes `false` again, unless
+    /// a parent of this widget is also suspended. `ImageManager.isSuspended` does this for all loads of a manager.
     public var areImageLoadsSuspended: Bool {
         get { SuspendedWidgets.isSuspended(nativeWidgetPointer) }
         nonmutating set {
@@ -38,7 +38,7 @@ extension GtkWidgetConvertible {
         }
     }
 
-    /// Calls a closure with the slots of the widget and of all within it. The closure may change the widgets.
+    /// Calls a closure with the slots of the widget and of all widgets within it. The closure may change the widgets.
     private func forEachSlots(_ body: (WidgetSlots) -> Void) {
         var found: [WidgetSlots] = []
         var pending = [nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self)]
@@ -57,13 +57,13 @@ extension GtkWidgetConvertible {
 /// An image that a widget shows or loads: see ``GtkWidgetConvertible/boundImages``.
 @MainActor
 package struct BoundImage {
-    /// The widget that the app has set the image on. It may be destroyed later.
+    /// The widget that the image was set on. It may be destroyed later.
     package let widget: WidgetPointer
     /// The request that was set last, whether or not its load succeeded.
     package let request: ImageRequest
 }
 
-/// The widgets that start no loads, with all within them.
+/// The widgets that start no loads, including all widgets within them.
 @MainActor
 enum SuspendedWidgets {
     private static let quark = g_quark_from_string("gtk-web-image-suspended")
@@ -80,7 +80,7 @@ enum SuspendedWidgets {
         g_object_set_qdata(object.assumingMemoryBound(to: GObject.self), quark, mark)
     }
 
-    /// Whether a widget or one around it is suspended. Costs nothing in an app that never suspends any.
+    /// Whether a widget or one of its parents is suspended. Costs nothing in an app that never suspends widgets.
     static func contain(_ widget: UnsafeMutablePointer<GtkWidget>) -> Bool {
         guard hasAny else { return false }
         var next: UnsafeMutablePointer<GtkWidget>? = widget

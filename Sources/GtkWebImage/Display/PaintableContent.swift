@@ -6,17 +6,17 @@ import WebImageLinux
 /// The content of one GdkPaintable: an image or a placeholder, the transition to it, and an indicator above it.
 @MainActor
 final class PaintableContent {
-    /// Everything that belongs to the image or placeholder on display. It is replaced as a whole by the next one.
+    /// The state of the image or placeholder on display. The next one replaces it as a whole.
     @MainActor
     private struct Displayed {
         var content = DisplayedContent.nothing
-        /// The point that stays in view where the content is cropped.
+        /// The point that stays in view if the content is cropped.
         var focus = ImagePoint.center
         var isPlaceholder = false
         var playback: PaintablePlayback?
         var observation: SignalConnections?
 
-        /// The content to draw now: of an animated image, the current frame.
+        /// The content to draw now. For an animated image, this is the current frame.
         var visible: DisplayedContent { playback.map { .image($0.player.currentFrame) } ?? content }
     }
 
@@ -29,22 +29,22 @@ final class PaintableContent {
     /// The intrinsic size in application pixels; 0 if there is none.
     private(set) var size = (width: 0.0, height: 0.0)
 
-    /// Receives the size in application pixels at which an image is drawn. It runs inside of GTK's snapshot, so it must
-    /// not change any widget.
+    /// Receives the size in application pixels at which an image is drawn. It runs within GTK's snapshot, so it must
+    /// not change widgets.
     var onDraw: ((_ width: Double, _ height: Double) -> Void)?
     /// Returns the widget whose frame clock and text color apply, while the widget exists.
     var styleWidget: (() -> UnsafeMutablePointer<GtkWidget>?)?
-    /// Whether that widget draws the content. Otherwise others do, where the app has put the paintable.
+    /// Whether the style widget draws the content. If not, the app has put the paintable into other widgets.
     var isDrawnByWidget = true
     /// Whether the content determines the size of the widget. A background image does not.
     var hasSize = true
-    /// Whether each drawing has something in it, be it transparent, as at the start of a transition from nothing.
+    /// Whether to draw a transparent rectangle first, so that GTK keeps the node when there is no content.
     var isNeverBlank = false
-    /// Called when the indicator becomes visible, some time after the load has begun.
+    /// Called when the indicator becomes visible, some time after the load has started.
     var onIndicator: (() -> Void)?
-    /// Called when the content on display has no size of its own, before the widget hears of it.
+    /// Called when the displayed content has no size, before the widget is told.
     var onSizeLost: (() -> Void)?
-    /// How animated images play. A change applies to the image on display, too.
+    /// How animated images play. A change also applies to the image on display.
     var playback = ImagePlayback() {
         didSet {
             guard playback != oldValue else { return }
@@ -57,13 +57,13 @@ final class PaintableContent {
         gwi_paintable_set_context(native, Unmanaged.passRetained(self).toOpaque())
     }
 
-    /// The image on display; `nil` while a placeholder or nothing is.
+    /// The image on display; `nil` while the paintable shows a placeholder or nothing.
     var image: WebImage? { displayed.isPlaceholder ? nil : displayed.content.image }
 
     /// Whether nothing is visible.
     var isEmpty: Bool { displayed.content.isNothing && indicator?.isVisible != true }
 
-    /// Whether the content has a size of its own. A color has none, nor has an indicator that is alone.
+    /// Whether the content has a size. A color has none, nor has an indicator without content.
     var hasIntrinsicSize: Bool { displayed.content.size.width > 0 && displayed.content.size.height > 0 }
 
     /// The player of the animated image on display.
@@ -71,7 +71,7 @@ final class PaintableContent {
 
     // Content
 
-    /// - Parameter keepsPreview: Whether an icon is drawn over an image that is on display as a placeholder.
+    /// - Parameter keepsPreview: Whether an icon is drawn over an image that is displayed as a placeholder.
     func show(_ placeholder: Placeholder?, keepsPreview: Bool = false) {
         var content = DisplayedContent(placeholder)
         if keepsPreview, displayed.isPlaceholder, case .icon(let icon, _) = content {
@@ -87,9 +87,9 @@ final class PaintableContent {
 
     /// Shows an image.
     /// - Parameters:
-    ///   - focus: The point that stays in view where the image is cropped.
-    ///   - isContinued: Whether this is the image on display with more pixels or frames, so that a transition to it goes on
-    ///     and its player stays.
+    ///   - focus: The point that stays in view if the image is cropped.
+    ///   - isContinued: Whether this is the displayed image with more pixels or frames, so that a transition to it
+    ///     continues and its player stays.
     ///   - onEnd: Called once, at the end of the transition; without a transition, within this call.
     func show(
         _ image: WebImage,
@@ -108,7 +108,7 @@ final class PaintableContent {
             self.transition = RunningTransition(from: displayed.visible, focus: displayed.focus, transition)
             if let onEnd = transition.onEnd { self.transition?.onEnd.append(onEnd) }
             if let onEnd { self.transition?.onEnd.append(onEnd) }
-            // In a turn of its own, since it may set another image. Frames are drawn after that, at a lower priority.
+            // The closure runs in a later turn, because it may set another image. Frames are drawn after that, at a lower priority.
             if let onStart = transition.onStart {
                 MainLoopDispatcher.shared.dispatch { MainActor.assumeIsolated { onStart() } }
             }
@@ -135,7 +135,7 @@ final class PaintableContent {
         if !hasIntrinsicSize { onSizeLost?() }
         updateSize()
         updateTicker()
-        // The app hears of a frame and may set another image.
+        // The app is told of a frame and may set another image.
         if goesOn, !isSame, let image = content.image { next.playback?.show(image) }
     }
 
@@ -156,7 +156,7 @@ final class PaintableContent {
         redraw()
     }
 
-    /// Draws the content once more.
+    /// Draws the content again.
     func redraw() { gdk_paintable_invalidate_contents(native) }
 
     // Playback
@@ -180,8 +180,8 @@ final class PaintableContent {
 
     // Transitions
 
-    /// Ends a running transition at once: only the new image remains. What waits for the end is called in a later turn of the main
-    /// loop, since it may set another image, which must come after the one that is being set now.
+    /// Ends a running transition at once, so that only the new image remains. The completions of the transition run in a later
+    /// turn of the main loop, because they may set another image, which must come after the image that is being set now.
     func finishTransition() {
         guard let ended = transition.take() else { return }
         redraw()
@@ -242,7 +242,7 @@ final class PaintableContent {
 
     // The widget
 
-    /// Whether the widget is mapped. A paintable without a widget counts as visible, since any widget may draw it.
+    /// Whether the widget is mapped. A paintable without a widget counts as visible, because any widget may draw it.
     private var isOnScreen: Bool {
         guard let styleWidget else { return true }
         return styleWidget().map { gtk_widget_get_mapped($0) != 0 } ?? false
@@ -252,7 +252,7 @@ final class PaintableContent {
         displayed.playback?.wake()
     }
 
-    /// Ends what depends on frames: an unmapped widget has none.
+    /// Ends what depends on frames, because an unmapped widget has none.
     func widgetUnmapped() {
         finishTransition()
         displayed.playback?.sleep()
@@ -285,7 +285,7 @@ extension PaintableContent {
     }
 
     private func drawVisible(in context: DrawingContext) {
-        // GtkPicture stretches what has no size.
+        // GtkPicture stretches content without a size.
         if hasSize {
             context.focused(on: displayed.focus) { displayed.visible.draw(in: $0) }
         } else {
@@ -293,7 +293,7 @@ extension PaintableContent {
         }
     }
 
-    /// A new reference to an immutable copy of what is visible; an empty paintable of the same size if there is none.
+    /// A new reference to an immutable copy of the visible content; an empty paintable of the same size if there is none.
     func makeCurrentImage() -> OpaquePointer {
         let (width, height) = (Int32(bounded: size.width.rounded()), Int32(bounded: size.height.rounded()))
         return displayed.visible.makeStill() ?? gdk_paintable_new_empty(width, height)

@@ -19,8 +19,8 @@ struct DrawingContext {
     /// Whether the box has no area, so that nothing can be drawn.
     var isEmpty: Bool { !(width > 0 && height > 0) }
 
-    /// Whether the renderer draws in three dimensions. Those without OpenGL or Vulkan fill whatever is turned out of the
-    /// plane with pink instead (gskrendernodeimpl.c), so that it has to be drawn flat.
+    /// Whether the renderer draws in three dimensions. Renderers without OpenGL or Vulkan fill anything turned out of
+    /// the plane with pink (gskrendernodeimpl.c), so it must be drawn flat.
     var hasDepth: Bool {
         guard let widget, let native = gtk_widget_get_native(widget), let renderer = gtk_native_get_renderer(native)
         else { return false }
@@ -41,8 +41,8 @@ struct DrawingContext {
         )
     }
 
-    /// Draws into a larger box, of which a point is as near to the center of this one as the edges of the larger one allow. A
-    /// smaller box has the same center.
+    /// Draws into a larger box, placed so that a point of it is as near to the center of this box as the edges of the
+    /// larger box allow. A smaller box has the same center.
     func centered(width: Double, height: Double, focus: ImagePoint = .center, _ body: (DrawingContext) -> Void) {
         var inner = self
         (inner.width, inner.height) = (width, height)
@@ -55,7 +55,7 @@ struct DrawingContext {
         ) { body(inner) }
     }
 
-    /// Draws the box so that the widget shows the part of it around a point.
+    /// Draws the box so that the widget shows the part around a point.
     func focused(on focus: ImagePoint, _ body: (DrawingContext) -> Void) {
         guard !overhang.isEmpty, focus != .center else { return body(self) }
         moved(x: overhang.shift(to: focus.x, \.width, of: width), y: overhang.shift(to: focus.y, \.height, of: height))
@@ -81,12 +81,12 @@ struct DrawingContext {
         gtk_snapshot_restore(snapshot)
     }
 
-    /// Cuts off whatever `body` draws outside of the box.
+    /// Clips everything that `body` draws outside of the box.
     func clipped(_ body: () -> Void) {
         clipped(to: bounds, body)
     }
 
-    /// Cuts off whatever `body` draws outside of the part of the box that the widget shows.
+    /// Clips everything that `body` draws outside of the part of the box that the widget shows.
     func clippedToVisible(_ body: () -> Void) {
         guard !overhang.isEmpty else { return body() }
         let (width, height) = (width - overhang.width.length, height - overhang.height.length)
@@ -105,13 +105,13 @@ struct DrawingContext {
     }
 }
 
-/// How far a box goes beyond the widget that shows the middle of it, as GtkPicture does with an image that covers it.
+/// How far a box extends beyond the widget that shows its middle, as with GtkPicture and an image that covers it.
 struct Overhang {
     /// The overhang on both ends of a side.
     struct Side {
         /// The part of the side that the widget does not show.
         var length = 0.0
-        /// The part of it at the left or the top.
+        /// The hidden part at the left or the top.
         var start = 0.0
     }
 
@@ -120,7 +120,7 @@ struct Overhang {
 
     var isEmpty: Bool { width.length <= 0 && height.length <= 0 }
 
-    /// How far the box has to be moved so that the widget shows the part of it around a point.
+    /// How far the box must be moved so that the widget shows the part around a point.
     func shift(to fraction: Double, _ side: KeyPath<Overhang, Side>, of length: Double) -> Double {
         let side = self[keyPath: side]
         guard side.length > 0 else { return 0 }
@@ -129,7 +129,7 @@ struct Overhang {
 }
 
 extension Overhang.Side {
-    /// The overhang of a side, of which GtkPicture shows the middle in whole pixels (gtk_picture_snapshot).
+    /// The overhang of a side. GtkPicture shows the middle of the side in whole pixels (gtk_picture_snapshot).
     init(of length: Double, in shown: Double) {
         guard shown > 0, length > shown else { return }
         self.length = length - shown
@@ -141,7 +141,7 @@ extension UnsafeMutablePointer<GtkWidget> {
     /// Device pixels per application pixel, which is a fraction on some Wayland desktops.
     var deviceScale: Double { gwi_widget_get_scale(self) }
 
-    /// The size of the widget in device pixels, of which a fraction counts as a whole one.
+    /// The size of the widget in device pixels. Fractions are rounded up to whole pixels.
     var deviceSize: PixelSize {
         let size = PixelSize(width: Int(gtk_widget_get_width(self)), height: Int(gtk_widget_get_height(self)))
         return size.scaled(by: deviceScale)

@@ -1,6 +1,6 @@
 internal import CWebImageGtk4
 
-/// Calls back for each frame: on the frame clock of a widget, or every 16 ms without one.
+/// Calls back for each frame: on the frame clock of a widget, or every 16 ms without a widget.
 @MainActor
 final class FrameTicker {
     /// The part that GTK owns, which may outlive the ticker.
@@ -35,7 +35,7 @@ final class FrameTicker {
         }
     }
 
-    /// Stops ticking. A ticker that is merely released stops at its next frame.
+    /// Stops ticking. A ticker that is only released stops at its next frame.
     func stop() {
         if callback != 0, let widget = widget?.pointer { gtk_widget_remove_tick_callback(widget, callback) }
         if timer != 0 { g_source_remove(timer) }

@@ -18,7 +18,7 @@ final class LayoutWaiter {
         self.clock = UnsafeMutableRawPointer(clock)
     }
 
-    /// Calls `body` after the next layout of a widget; immediately if the widget has no frame clock.
+    /// Calls `body` after the next layout of a widget, or immediately if the widget has no frame clock.
     static func wait(for widget: UnsafeMutablePointer<GtkWidget>, _ body: @escaping () -> Void) {
         guard let clock = gtk_widget_get_frame_clock(widget) else { return body() }
         let waiter = UnsafeMutableRawPointer(clock).companion(quark) { LayoutWaiter(clock) }

@@ -40,7 +40,7 @@ final class MainLoopClock: PlaybackClock {
     var now: Double { Double(g_get_monotonic_time()) / 1_000_000 }
 
     func call(at time: Double, _ body: @escaping @MainActor () -> Void) -> @MainActor () -> Void {
-        // One millisecond of slack: called early, the timeline would still find the previous frame.
+        // The slack is one millisecond: in an early call, the timeline would still return the previous frame.
         let call = DelayedCall(after: .bounded(seconds: max(time - now, 0) + 0.001), body)
         return { call.cancel() }
     }

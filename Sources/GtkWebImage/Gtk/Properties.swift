@@ -19,7 +19,7 @@ extension UnsafeMutableRawPointer {
             && g_type_is_a(property.pointee.value_type, type) != 0
     }
 
-    /// The object of the library that this one owns under a key, made when it is first wanted. Another thread may release it.
+    /// The library's object that this one owns under a key, created on first use. Another thread may release it.
     func companion<T: AnyObject>(_ key: GQuark, make: () -> T) -> T {
         let object = assumingMemoryBound(to: GObject.self)
         if let known = g_object_get_qdata(object, key) { return Unmanaged<T>.fromOpaque(known).takeUnretainedValue() }

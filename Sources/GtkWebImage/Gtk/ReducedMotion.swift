@@ -1,7 +1,7 @@
 internal import CWebImageGtk4
 import WebImageLinux
 
-/// The user's wish for less motion (gtk-enable-animations is off).
+/// The user's setting for less motion (gtk-enable-animations is off).
 @MainActor
 enum ReducedMotion {
     static var isRequested: Bool {
@@ -15,7 +15,7 @@ enum ReducedMotion {
         return g_value_get_boolean(&value) == 0
     }
 
-    /// Calls back whenever the setting changes, for the life of the process.
+    /// Calls back whenever the setting changes, as long as the process runs.
     static func observe(_ body: @escaping () -> Void) {
         guard let settings = gtk_settings_get_default() else { return }
         UnsafeMutableRawPointer(settings).connect("notify::gtk-enable-animations", body)

@@ -9,7 +9,7 @@ import WebImageLinux
 package final class Texture: Sendable {
     private let object: GObjectBox
 
-    /// Works on any thread, with no display open. Colors in a gamut that GTK cannot name are converted to sRGB.
+    /// Creates a texture on any thread, even without an open display. Colors in a gamut that GTK cannot name are converted to sRGB.
     package init(_ pixels: PixelBuffer) {
         let isWide = pixels.colors.gamut == .displayP3 && gwi_texture_has_display_p3() != 0
         let pixels = pixels.colors.gamut == .sRGB || isWide ? pixels : pixels.standard() ?? pixels
@@ -50,11 +50,11 @@ package final class Texture: Sendable {
 }
 
 extension WebImage {
-    /// The texture of this image, made at most once, on any thread.
+    /// The texture of this image, created at most once, on any thread.
     var texture: Texture { display { Texture($0) } }
 }
 
-/// Makes the texture of an image on the decode queue.
+/// Creates the texture of an image on the decode queue.
 struct TexturePreparation: DisplayPreparation {
     func prepare(_ image: WebImage) {
         _ = image.texture

@@ -2,15 +2,15 @@ internal import CWebImageGtk4
 import WebImageLinux
 
 extension UnsafeMutablePointer<GtkWidget> {
-    /// Whether some part of a mapped widget lies within its window, and within each ancestor that cuts off what exceeds it, such
-    /// as the viewport of a scrolled window. A widget that has no area yet counts as in view.
+    /// Whether some part of a mapped widget lies within its window, and within each ancestor that clips its children,
+    /// such as the viewport of a scrolled window. A widget without an area yet counts as in view.
     @MainActor
     var isInView: Bool {
         var ancestor = gtk_widget_get_parent(self)
         while let current = ancestor {
             let isWindow = UnsafeMutableRawPointer(current).isInstance(of: gtk_native_get_type())
             if isWindow || gtk_widget_get_overflow(current) == GTK_OVERFLOW_HIDDEN, !isWithin(current) { return false }
-            // Coordinates end at the window, or at a popover, which may exceed it.
+            // Coordinates end at the window or popover, which may exceed its parent.
             ancestor = isWindow ? nil : gtk_widget_get_parent(current)
         }
         return true
@@ -28,8 +28,9 @@ extension UnsafeMutablePointer<GtkWidget> {
 
 /// Calls back once a widget comes into view.
 ///
-/// GTK has no signal for that, and draws a widget that is scrolled into view from what it has kept, without asking its paintable.
-/// But anything that moves a widget causes a layout, so the watchers of a window check after each one. Nothing runs while nothing moves.
+/// GTK has no signal for that, and draws a widget that is scrolled into view from cached nodes, without asking its paintable.
+/// Anything that moves a widget causes a layout, so the watchers of a window check after each one. Nothing runs while nothing
+/// moves.
 @MainActor
 final class ViewWatcher {
     private struct Weak {
@@ -49,7 +50,7 @@ final class ViewWatcher {
             self.clock = UnsafeMutableRawPointer(clock)
         }
 
-        /// Belongs to the frame clock, and is released with it.
+        /// Owned by the frame clock, and released with it.
         static func of(_ clock: OpaquePointer) -> Window {
             UnsafeMutableRawPointer(clock).companion(quark) { Window(clock) }
         }
@@ -74,7 +75,7 @@ final class ViewWatcher {
 
     /// Starts to watch a widget, until it has come into view or the watcher is released.
     /// - Parameter body: Called at most once, in a turn of the main loop after the layout.
-    /// - Returns: `nil` for a widget that is in no window.
+    /// - Returns: `nil` if the widget is not in a window.
     init?(_ widget: UnsafeMutablePointer<GtkWidget>, _ body: @escaping () -> Void) {
         guard let clock = gtk_widget_get_frame_clock(widget) else { return nil }
         self.widget = WidgetReference(UnsafeMutableRawPointer(widget))
@@ -86,7 +87,7 @@ final class ViewWatcher {
     private func look() -> Bool {
         guard let widget = widget.pointer else { return true }
         guard gtk_widget_get_mapped(widget) != 0, widget.isInView else { return false }
-        // Nothing of the app runs within GTK's layout.
+        // Code of the app must not run within GTK's layout.
         MainLoopDispatcher.shared.dispatch { [weak self] in MainActor.assumeIsolated { self?.body() } }
         return true
     }

@@ -20,7 +20,7 @@ extension WebImage {
         self.init(pixels: pixels, scale: scale)
     }
 
-    /// Copies the pixels of a GdkTexture, which may have to be downloaded from the graphics card.
+    /// Copies the pixels of a GdkTexture, which may be downloaded from the graphics card.
     /// - Returns: `nil` if memory runs out.
     @preconcurrency @MainActor
     public init?(texture: OpaquePointer, scale: Double = 1) {
@@ -38,15 +38,15 @@ extension WebImage {
         self.init(pixels: pixels, scale: scale)
     }
 
-    /// Returns a GdkTexture that shares the pixels of the image, on any thread. The caller owns the reference and drops
-    /// it on the main thread (g_object_unref).
+    /// Returns a GdkTexture that shares the pixels of the image, on any thread. You own the reference and must drop it
+    /// on the main thread (g_object_unref).
     public func makeTexture() -> OpaquePointer {
         let texture = texture
         texture.markDrawn()
         return OpaquePointer(g_object_ref(UnsafeMutableRawPointer(texture.pointer))!)
     }
 
-    /// Returns a new GdkPixbuf with a copy of the pixels, on any thread. The caller owns the reference (g_object_unref).
+    /// Returns a new GdkPixbuf with a copy of the pixels, on any thread. You own the reference (g_object_unref).
     /// - Returns: `nil` if memory runs out.
     public func makePixbuf() -> OpaquePointer? {
         let (size, hasAlpha) = (pixelSize, pixels.hasAlpha)

@@ -3,7 +3,7 @@ internal import CWebImageGtk4
 /// A weak reference to a widget: a GWeakRef, on the heap because GLib keeps its address.
 @MainActor
 package final class WidgetReference {
-    /// Unsafe, since the last owner clears it on any thread, as GWeakRef allows (gobject.c).
+    /// This is unsafe because the last owner clears it on any thread, as GWeakRef allows (gobject.c).
     nonisolated(unsafe) private let reference: UnsafeMutablePointer<GWeakRef>
 
     package init(_ widget: UnsafeMutableRawPointer) {
@@ -16,15 +16,15 @@ package final class WidgetReference {
         reference.deallocate()
     }
 
-    /// The widget, if it still exists. The caller does not own a reference; the widget cannot go away before control
-    /// returns to the main loop.
+    /// The widget, if it still exists. The caller does not own a reference. The widget cannot be destroyed before
+    /// control returns to the main loop.
     package var address: UnsafeMutableRawPointer? {
         guard let object = g_weak_ref_get(reference) else { return nil }
-        // g_weak_ref_get finds an object only while another reference exists, and on the main thread that one stays.
+        // g_weak_ref_get finds an object only while another reference exists, and on the main thread that reference stays.
         g_object_unref(object)
         return object
     }
 
-    /// The same as a GtkWidget.
+    /// The widget as a GtkWidget.
     var pointer: UnsafeMutablePointer<GtkWidget>? { address?.assumingMemoryBound(to: GtkWidget.self) }
 }

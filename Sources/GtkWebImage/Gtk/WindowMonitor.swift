@@ -9,13 +9,13 @@ enum Toplevels {
         guard let windows = gtk_window_get_toplevels() else { return [] }
         return (0..<g_list_model_get_n_items(windows)).compactMap { index in
             guard let window = g_list_model_get_item(windows, index) else { return nil }
-            // GTK's own list keeps the window alive while the main thread is here.
+            // GTK's list keeps the window alive while the main thread is here.
             g_object_unref(window)
             return window.assumingMemoryBound(to: GtkWidget.self)
         }
     }
 
-    /// Calls a closure once for each window: now for those that exist, later for those that are opened.
+    /// Calls a closure once for each window: now for existing windows, later for new ones.
     static func follow(_ body: @escaping (UnsafeMutablePointer<GtkWidget>) -> Void) {
         guard let windows = gtk_window_get_toplevels() else { return }
         var known: [WidgetReference] = []
@@ -31,7 +31,7 @@ enum Toplevels {
     }
 }
 
-/// Reports to the memory monitor when the last window of the app has left the screen.
+/// Tells the memory monitor when the last window of the app has left the screen.
 @MainActor
 enum WindowMonitor {
     private static var isStarted = false

@@ -4,31 +4,31 @@ public import FoundationEssentials
 public import WebImageCore
 public import WebImageLinux
 
-/// A factory of image cells for a GtkListView, GtkGridView or GtkColumnViewColumn. Each cell is a GtkPicture, which
-/// loads its image when it is bound to an item, and cancels the load when it is unbound.
+/// A factory of image cells for a GtkListView, GtkGridView or GtkColumnViewColumn. Each cell is a GtkPicture. It loads
+/// its image when it is bound to an item, and cancels the load when it is unbound.
 ///
 ///     let factory = ImageListFactory(width: 160, height: 120) { position in urls[position] }
 ///     gtk_grid_view_set_factory(grid, OpaquePointer(factory.nativeFactoryPointer))
 ///
-/// The list keeps the factory alive; the app need not. Main thread only.
+/// The list keeps the factory alive, so you need not. Main thread only.
 @preconcurrency @MainActor
 public final class ImageListFactory {
-    /// The `GtkListItemFactory *`. A caller that keeps it takes a reference, and so does one that passes it as an argument with
-    /// "transfer full", such as one of gtk_grid_view_new, gtk_list_view_new or gtk_column_view_column_new.
-    /// gtk_grid_view_set_factory takes a reference of its own.
+    /// The `GtkListItemFactory *`. Take a reference if you keep it or pass it as a "transfer full" argument, for
+    /// example to gtk_grid_view_new, gtk_list_view_new or gtk_column_view_column_new. gtk_grid_view_set_factory takes
+    /// its own reference.
     public var nativeFactoryPointer: UnsafeMutableRawPointer { object.pointer }
 
     private let object: GObjectBox
 
     /// Creates a factory that loads requests.
     /// - Parameters:
-    ///   - width: The minimum width of a cell in application pixels. Default: none.
-    ///   - height: The minimum height of a cell in application pixels. Default: none.
+    ///   - width: The minimum width of a cell in application pixels. Default: -1, for none.
+    ///   - height: The minimum height of a cell in application pixels. Default: -1, for none.
     ///   - contentFit: How an image fits into its cell. Default: `.cover`.
-    ///   - placeholder: Shown until the image has loaded.
-    ///   - manager: Loads the images. Default: the shared one.
-    ///   - imageDescription: Returns what assistive technology says about the image of a position; `nil` for no text. It also
-    ///     names the item of the list.
+    ///   - placeholder: What a cell shows until its image has loaded.
+    ///   - manager: The manager that loads the images. Default: the shared one.
+    ///   - imageDescription: Returns the text that assistive technology reads out for the image at a position, and as
+    ///     the name of the list item; `nil` for no text.
     ///   - configure: Called once for each new cell, to set transitions, indicators or style classes.
     ///   - request: Returns the request for a position of the list's model; `nil` for an empty cell.
     public init(
@@ -69,7 +69,7 @@ public final class ImageListFactory {
         }
     }
 
-    /// Creates a factory that loads URLs. The parameters are those of the other initializer.
+    /// Creates a factory that loads URLs; `url` returns the URL of a position. The other parameters are as for requests.
     public convenience init(
         width: Int = -1,
         height: Int = -1,

@@ -1,9 +1,9 @@
 internal import CWebImageGtk4
 import WebImageLinux
 
-/// Binds only those rows of a GtkListBox or GtkFlowBox that are on screen or near it, and unbinds the others.
+/// Binds only the rows of a GtkListBox or GtkFlowBox that are on screen or near it, and unbinds the others.
 ///
-/// Those widgets create all their rows at once, and GTK maps all of them: without a binder a list of a thousand rows
+/// These widgets create all their rows at once, and GTK maps all of them. Without a binder, a list of a thousand rows
 /// would load a thousand images.
 ///
 ///     rows = LazyRowBinder(container: listBox) { row, index in
@@ -12,8 +12,8 @@ import WebImageLinux
 ///         WidgetPointer(row).clearImage()
 ///     }
 ///
-/// The app keeps the binder for as long as it needs it. A list has one at a time: a new one takes over the rows, which it binds
-/// anew, and the one before leaves them to it. Main thread only.
+/// Keep the binder as long as you need it. A list has one binder at a time: a new one takes over the rows and binds
+/// them again, and the previous one leaves them alone. Main thread only.
 @preconcurrency @MainActor
 public final class LazyRowBinder {
     /// Binds or unbinds a row, given the row widget and its index.
@@ -27,19 +27,19 @@ public final class LazyRowBinder {
     private let container: WidgetReference
     private let bind: RowHandler
     private let unbind: RowHandler
-    /// What the scroll position tells.
+    /// The signals of the scroll position.
     private var connections: SignalConnections?
     private var isUpdateScheduled = false
     private static let quark = g_quark_from_string("gtk-web-image-lazy-row")
     private static let listQuark = g_quark_from_string("gtk-web-image-lazy-list")
-    /// The mark of the rows that this binder has bound. The address of the binder would come again with another one.
+    /// Marks the rows that this binder has bound. The address of the binder could be reused by another one.
     private let number: Int
     private static var lastNumber = 0
 
     /// Starts watching a list.
     /// - Parameters:
     ///   - container: The list, at any depth within a scrolled window.
-    ///   - bind: Called for a row that has come near.
+    ///   - bind: Called for a row that comes near.
     ///   - unbind: Called for a row that is no longer near.
     public init(container: UnsafeMutableRawPointer, bind: @escaping RowHandler, unbind: @escaping RowHandler) {
         self.container = WidgetReference(container)
@@ -53,23 +53,23 @@ public final class LazyRowBinder {
         if gtk_widget_get_mapped(container.assumingMemoryBound(to: GtkWidget.self)) != 0 { watch() }
     }
 
-    /// Unavailable. A list of a binding is passed by its pointer.
+    /// Unavailable. Pass the pointer of the widget.
     @available(*, unavailable, message: "pass the pointer of the widget")
     public convenience init(container: some AnyObject, bind: @escaping RowHandler, unbind: @escaping RowHandler) {
         fatalError("An object is no pointer")
     }
 
-    /// Binds and unbinds rows by their present positions. This happens by itself after each scroll and each layout.
+    /// Binds and unbinds rows by their current positions. This happens automatically after each scroll and each layout.
     public func update() {
         MainThreadMeter.measure {
-            // A handler may add and remove rows, which gives the others new positions.
+            // A handler may add and remove rows, which changes the positions of the others.
             for _ in 0..<Self.mostPasses where !bindNearRows() {}
         }
     }
 
-    /// - Returns: Whether the rows are those of the beginning in the end.
+    /// - Returns: Whether the rows are unchanged at the end.
     private func bindNearRows() -> Bool {
-        // Two binders would take the rows from each other without end.
+        // Two binders would take the rows from each other forever.
         guard let container = container.pointer,
             Self.mark(of: UnsafeMutableRawPointer(container), Self.listQuark) == number,
             let scrolled = gtk_widget_get_ancestor(container, gtk_scrolled_window_get_type())
@@ -112,17 +112,17 @@ public final class LazyRowBinder {
         return Int(gtk_flow_box_child_get_index(row.assumingMemoryBound(to: GtkFlowBoxChild.self)))
     }
 
-    /// A handler that adds a row each time would be called without end.
+    /// The limit for a handler that adds a row each time, which would otherwise be called forever.
     private static let mostPasses = 100
 
-    /// Whether a row is to be bound or unbound. What another binder has bound is taken over.
+    /// Whether a row must be bound or unbound. Rows that another binder has bound are taken over.
     private func needsChange(_ row: UnsafeMutableRawPointer, isNear: Bool) -> Bool {
         // The row itself carries the mark, because rows are added, removed and reordered.
         let mark = Self.mark(of: row, Self.quark)
         return isNear ? mark != number : mark != 0
     }
 
-    /// The number of the binder of a row, or of the newest one of a list; 0 for none.
+    /// The number of the binder of a row, or of the newest binder of a list; 0 if there is none.
     private static func mark(of object: UnsafeMutableRawPointer, _ quark: GQuark) -> Int {
         Int(bitPattern: g_object_get_qdata(object.assumingMemoryBound(to: GObject.self), quark))
     }
@@ -153,8 +153,8 @@ public final class LazyRowBinder {
         }
     }
 
-    /// The rows of a list by their positions. Its headers and its placeholder are children as well, and a flow box that is sorted leaves
-    /// its children where they were among their siblings.
+    /// The rows of a list by their positions. Headers and the placeholder of a list are also its children, and a sorted
+    /// flow box leaves its children unsorted among their siblings.
     private func rows(of container: UnsafeMutablePointer<GtkWidget>) -> [UnsafeMutableRawPointer] {
         let isList = [gtk_list_box_get_type(), gtk_flow_box_get_type()].contains {
             UnsafeMutableRawPointer(container).isInstance(of: $0)
@@ -169,13 +169,13 @@ public final class LazyRowBinder {
         return rows.sorted { $0.position < $1.position }.map(\.row)
     }
 
-    /// Whether a row has a place. One that is filtered out keeps that which it had.
+    /// Whether a row has a place. A row that is filtered out keeps its old position.
     private func isLaidOut(_ row: UnsafeMutableRawPointer) -> Bool {
         let row = row.assumingMemoryBound(to: GtkWidget.self)
         return gtk_widget_get_visible(row) != 0 && gtk_widget_get_child_visible(row) != 0
     }
 
-    /// Finds the rows by their positions, since rows may differ in height.
+    /// Finds the rows by their coordinates, because rows may differ in height.
     private func near(_ rows: [UnsafeMutableRawPointer], in scrolled: UnsafeMutablePointer<GtkWidget>) -> Range<Int> {
         let height = Double(gtk_widget_get_height(scrolled))
         let margin = height * prefetchScreens

@@ -7,22 +7,21 @@ import WebImageLinux
 ///
 ///     prefetcher = ListPrefetcher(view: grid) { position in ImageRequest(url: urls[position]) }
 ///
-/// A request without a decode size gets that of a cell on screen, which is the size of its image in device pixels. So the
-/// image is a memory hit when its cell is bound. Nothing is prefetched while no cell on screen has an image of its own.
+/// A request without a decode size gets the size of a cell on screen in device pixels, so that the image is a memory
+/// hit when its cell is bound. Nothing is prefetched until a cell on screen has its own image.
 ///
-/// The visible positions are derived from the scroll position on the assumption that all rows have the same height,
-/// which GTK's lists assume as well for rows that they have not measured. Nothing is prefetched during a fling; it
-/// starts when the list comes to rest. The app keeps the prefetcher for as long as it needs it; its release stops it. Main thread
-/// only.
+/// The visible positions are derived from the scroll position, assuming that all rows have the same height, as GTK's
+/// lists do for rows that they have not measured. Nothing is prefetched during a fling; it starts when the list comes
+/// to rest. Keep the prefetcher as long as you need it; releasing it stops it. Main thread only.
 @preconcurrency @MainActor
 public final class ListPrefetcher {
-    /// The positions on screen, as estimated from the scroll position. A grid has whole rows of them, but for the last.
+    /// The positions on screen, estimated from the scroll position. In a grid they are whole rows, except for the last one.
     public private(set) var visible = 0..<0
     /// The positions that are being prefetched.
     public private(set) var ahead = 0..<0
     /// The number of screens to prefetch. Default: 1.5.
     public var screensAhead = 1.5
-    /// Returns the requests for further images of a row, such as the photos of a post beside its avatar. Default: none.
+    /// Returns requests for further images of a row, such as the photos of a post next to its avatar. Default: none.
     public var additionalRequests: (@MainActor (_ position: Int) -> [ImageRequest])?
 
     private let view: WidgetReference
@@ -30,7 +29,7 @@ public final class ListPrefetcher {
     private let request: @MainActor (Int) -> ImageRequest?
     private var adjustment: SignalConnections?
     private var viewHandler: UInt?
-    /// The requests are those of the app.
+    /// The tasks of each position, with the requests as the app has returned them.
     private var tasks: [Int: [(request: ImageRequest, task: PrefetchTask)]] = [:]
     private var restTimer: DelayedCall?
     private var lastFirst = 0
@@ -39,9 +38,9 @@ public final class ListPrefetcher {
     /// Starts watching a list.
     /// - Parameters:
     ///   - view: A GtkListView, GtkGridView or GtkColumnView. It may enter its scrolled window later.
-    ///   - prefetcher: Loads the images. Default: the shared one.
-    ///   - request: Returns the request for a position, with a decode size in device pixels only if the cells
-    ///     differ in size.
+    ///   - prefetcher: The prefetcher that loads the images. Default: the shared one.
+    ///   - request: Returns the request for a position. Set a decode size, in device pixels, only if the cells differ
+    ///     in size.
     public init(
         view: UnsafeMutableRawPointer,
         prefetcher: ImagePrefetcher = .shared,
@@ -57,7 +56,7 @@ public final class ListPrefetcher {
 
     deinit {
         for entry in tasks.values.joined() { entry.task.cancel() }
-        // GTK's objects stay on the main thread, which need not be that of the last release.
+        // GTK's objects stay on the main thread, but the last release may happen on another thread.
         MainLoopDispatcher.shared.dispatch { [adjustment, view, viewHandler] in
             MainActor.assumeIsolated {
                 adjustment?.disconnect()
@@ -66,7 +65,7 @@ public final class ListPrefetcher {
         }
     }
 
-    /// Unavailable. A list of a binding is passed by its pointer.
+    /// Unavailable. Pass the pointer of the widget.
     @available(*, unavailable, message: "pass the pointer of the widget")
     public convenience init(view: some AnyObject, request: @escaping @MainActor (_ position: Int) -> ImageRequest?) {
         fatalError("An object is no pointer")
@@ -113,7 +112,7 @@ public final class ListPrefetcher {
             if abs(distance) <= max(positions.count, 1) {
                 prefetch()
             } else {
-                // A fling: where it will end is unknown.
+                // During a fling, its end is unknown.
                 ahead = 0..<0
                 cancel(outside: visible)
             }
@@ -142,14 +141,14 @@ public final class ListPrefetcher {
         guard let view = view.pointer else { return stop() }
         let count = view.itemCount
         let length = min(max(Int(bounded: (Double(visible.count) * screensAhead).rounded(.up)), 0), count)
-        // The model may have shrunk since the list was scrolled, and with it the positions on screen.
+        // The model, and so the number of positions, may have shrunk since the list was scrolled.
         let (start, end) = (min(visible.lowerBound, count), min(visible.upperBound, count))
         ahead = isForward ? end..<min(end + length, count) : max(0, start - length)..<start
         cancel(outside: min(start, ahead.lowerBound)..<max(end, ahead.upperBound))
         let cellSize = view.boundDecodeSize
         for position in isForward ? Array(ahead) : ahead.reversed() {
-            // The model may have changed, so that the position holds another image than before, or the same one otherwise.
-            // A request without a size waits until a cell has one.
+            // The model may have changed, so that the position holds another image, or another request for the same
+            // image. A request without a size waits until a cell has one.
             let wanted = ([request(position)].compactMap(\.self) + (additionalRequests?(position) ?? []))
                 .filter { $0.decodeSize != nil || cellSize != nil }
             guard !wanted.isEmpty else { continue }
@@ -170,8 +169,8 @@ public final class ListPrefetcher {
         }
     }
 
-    /// Cancels the prefetches outside of a range. Those on screen go on: their cells join them only when they are laid out,
-    /// and a transfer that ended before that would begin again.
+    /// Cancels the prefetches outside of a range. Prefetches on screen continue: their cells join them only when they
+    /// are laid out, and a transfer that was cancelled before that would start again.
     private func cancel(outside range: Range<Int>) {
         for (position, entries) in tasks where !range.contains(position) {
             for entry in entries { entry.task.cancel() }
@@ -181,7 +180,7 @@ public final class ListPrefetcher {
 }
 
 extension UnsafeMutablePointer<GtkWidget> {
-    /// How the first bound widget on screen, among this one and those within it, decodes its image.
+    /// The decode size of the first bound widget on screen, among this widget and those within it.
     @MainActor
     fileprivate var boundDecodeSize: DecodeSize? {
         guard gtk_widget_get_mapped(self) != 0 else { return nil }
@@ -195,7 +194,7 @@ extension UnsafeMutablePointer<GtkWidget> {
         return nil
     }
 
-    /// The number of items side by side. GtkGridView does not tell it, but divides its width by it (gtkgridview.c).
+    /// The number of items side by side. GtkGridView does not expose it, but divides its width by it (gtkgridview.c).
     fileprivate func columnCount(isVertical: Bool) -> Int {
         guard UnsafeMutableRawPointer(self).isInstance(of: gtk_grid_view_get_type()) else { return 1 }
         let grid = OpaquePointer(self)
@@ -213,7 +212,7 @@ extension UnsafeMutablePointer<GtkWidget> {
         return Swift.max(1, least)
     }
 
-    /// The number of items of a list, all kinds of which have a model; 0 while there is none.
+    /// The number of items of a list; 0 while it has no model.
     fileprivate var itemCount: Int {
         guard let model = UnsafeMutableRawPointer(self).objectProperty("model") else { return 0 }
         return Int(g_list_model_get_n_items(OpaquePointer(model)))

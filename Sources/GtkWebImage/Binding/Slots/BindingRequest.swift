@@ -1,8 +1,8 @@
 import WebImageCore
 
-/// What a caller of a binding asks for.
+/// The request of a caller of a binding.
 struct BindingRequest {
-    /// The image, or `nil` if the caller passed none.
+    /// The image; `nil` if the caller passed none.
     var image: ImageRequest?
     var placeholder: Placeholder?
     var options: BindingOptions
@@ -24,7 +24,7 @@ struct BindingRequest {
         self.manager = manager
     }
 
-    /// The same request for the widget alone.
+    /// The same request without handlers.
     var withoutHandlers: BindingRequest {
         var result = self
         result.progress = nil
@@ -32,7 +32,7 @@ struct BindingRequest {
         return result
     }
 
-    /// Whether both ask for the same image, whatever they use of the caches.
+    /// Whether both ask for the same image, regardless of how they use the caches.
     func isReload(of other: BindingRequest) -> Bool {
         var same = self
         same.image?.cachePolicy = other.image?.cachePolicy ?? .standard

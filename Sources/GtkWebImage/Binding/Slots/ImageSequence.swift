@@ -1,7 +1,7 @@
 import FoundationEssentials
 import WebImageCore
 
-/// Images that play one after the other.
+/// Images that play one after another.
 struct ImageSequence {
     var requests: [ImageRequest]
     var frameDuration: Duration
@@ -15,7 +15,7 @@ struct ImageSequence {
 }
 
 extension ImageSlot {
-    /// Loads all images of a sequence side by side and shows those that have arrived.
+    /// Loads all images of a sequence concurrently and shows those that have arrived.
     func startSequence(_ sequence: ImageSequence, _ size: DecodeSize) {
         guard let load = current else { return }
         let task = load.task
@@ -72,7 +72,7 @@ private final class SequenceLoad {
 
     var isComplete: Bool { missingCount == 0 }
 
-    /// One image of all that are there, in order: animated when there are several.
+    /// One image made from all that have arrived, in order: animated if there are several.
     var image: WebImage? {
         let images = responses.compactMap { $0?.image }
         guard let first = images.first else { return nil }
@@ -88,7 +88,7 @@ private final class SequenceLoad {
         }
     }
 
-    /// How it ends when all are through.
+    /// The result after all loads have ended.
     var result: Result<ImageResponse, ImageError> {
         guard let image, let first = responses.compactMap({ $0 }).first else {
             return .failure(firstError ?? .cancelled(sequence.requests.first?.url))

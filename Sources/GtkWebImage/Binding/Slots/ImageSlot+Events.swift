@@ -12,25 +12,25 @@ extension ImageSlot {
         guard let load = current, let pointer = widget?.pointer else { return }
         switch load.state {
         case .waitingForMap:
-            // Lists map rows in passing and unmap them within the same layout; those are not worth a request.
+            // Lists map rows in passing and unmap them within the same layout. Such rows are not worth a request.
             if !load.task.isCancelled { waitForLayout(pointer) }
         case .loading:
             load.task.priority = load.image.onScreen.priority
         case .suspended:
-            // The widget may have moved to another place.
+            // The widget may have been moved.
             widgetResumed()
         case .detached:
-            // The completions have received their cancellation.
+            // The completions have already received their cancellation.
             restart(load)
         case .shown, .failed:
-            // It has failed for a reason that may have passed.
+            // The load has failed for a reason that may have passed.
             if load.networkObservation != nil { restart(load) }
         case .waitingForLayout:
             break
         }
     }
 
-    /// Lets visible widgets go first. Lists and stacks come back, so the load ends only if the app wants that.
+    /// Lets visible widgets load first. Lists and stacks map widgets again, so the load ends only if the app asks for that.
     func widgetUnmapped() {
         target.content?.widgetUnmapped()
         placeholders.cancelLoad()
@@ -49,7 +49,7 @@ extension ImageSlot {
         }
     }
 
-    /// Starts what has waited while the loads of the widget were suspended.
+    /// Starts the load that waited while the loads of the widget were suspended.
     func widgetResumed() {
         startPlaceholderIfVisible(current?.decodeSize(in: target) ?? target.decodeSize())
         guard let load = current, case .suspended = load.state, !load.task.isCancelled else { return }
@@ -60,11 +60,11 @@ extension ImageSlot {
         current?.cancelRefinement()
         current?.refinement = .idle
         placeholders.cancelLoad()
-        // What the app has cancelled does not begin anew in another window.
+        // A load that the app has cancelled must not restart in another window.
         guard current?.task.isCancelled == false else { return }
         switch current?.state {
         case .waitingForMap, .waitingForLayout, .suspended, .loading:
-            // The child task is ignored from now on; the task calls its completions itself.
+            // The child task is ignored from now on. The task calls its completions itself.
             current?.state = .detached
             endLoading()
             let task = current?.task

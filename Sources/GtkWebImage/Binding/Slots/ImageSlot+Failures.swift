@@ -16,7 +16,7 @@ extension ImageSlot {
         startPlaceholderIfVisible(load.decodeSize(in: target))
     }
 
-    /// Shows the placeholder of the request. One that is an image itself is loaded when the load starts.
+    /// Shows the placeholder of the request. A placeholder given by a URL is loaded when the load starts.
     func showPlaceholder() {
         guard let manager = current?.request.manager else { return }
         let placeholder = current?.request.placeholder
@@ -24,9 +24,9 @@ extension ImageSlot {
         placeholders.show(placeholder, manager)
     }
 
-    /// Loads a placeholder that is an image itself and does not belong to a load that is to start, unless the widget is hidden or its
-    /// loads are suspended. Then it is loaded when that is over.
-    /// - Parameter size: The size to decode it at; `nil` while the widget has none.
+    /// Loads a placeholder given by a URL if it does not belong to a load that will start. If the widget is hidden or
+    /// its loads are suspended, the placeholder is loaded after that.
+    /// - Parameter size: The size to decode at; `nil` while the widget has no size.
     func startPlaceholderIfVisible(_ size: DecodeSize?) {
         guard placeholders.isWaiting, current?.isToStart != true else { return }
         if let widget {
@@ -35,12 +35,12 @@ extension ImageSlot {
         placeholders.load(at: size ?? .original)
     }
 
-    /// Loads the image again when the network is back, and after a while, as names are not resolved at once after that. The completions
-    /// have received their error, or a fallback, by then.
-    /// - Parameter error: Why it has failed.
+    /// Loads the image again when the network is back, and after a while, because host names do not resolve at once
+    /// after that. The completions have received their error or a fallback by then.
+    /// - Parameter error: The error of the failed load.
     func restartLater(after error: ImageError) {
         laterRetry.schedule { [weak self] in
-            // Otherwise it is loaded once the widget is mapped.
+            // Otherwise the image is loaded once the widget is mapped.
             if self?.isMapped != false { self?.restartFailed(.network) }
         }
         let manager = current?.request.manager
@@ -54,11 +54,11 @@ extension ImageSlot {
             }
         }
         current?.networkObservation = manager?.observeNetwork(restart)
-        // The network may be back since the load was decided.
+        // The network may have come back since the load was decided.
         if error.isOfNetworkStatus, let status = manager?.networkStatus { restart(status) }
     }
 
-    /// Whether the image of a load is on display, or the earlier one that it leaves there until its own has come.
+    /// Whether the image of a load is on display, or the previous image that the load leaves there until it has its own.
     func stillKeepsImage(_ load: SlotLoad) -> Bool { load.isShown || load.keepsImage && target.image != nil }
 
     func restartFailed(_ trigger: Trigger) {
@@ -67,8 +67,8 @@ extension ImageSlot {
         if trigger == .network, load.isFallbackShown { restart(load) }
     }
 
-    /// Replaces a load that has ended by another one of the same request, without its handlers: the completion was
-    /// called, and no handler is called after it.
+    /// Replaces an ended load by a new load of the same request, without its handlers: the completion was already
+    /// called, and no handler may be called after it.
     func restart(_ ended: SlotLoad, ignoresFailureCache: Bool = false) {
         placeholders.cancel()
         ended.cancelRefinement()

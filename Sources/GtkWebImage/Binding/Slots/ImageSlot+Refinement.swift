@@ -2,9 +2,9 @@ internal import CWebImageGtk4
 import WebImageCore
 import WebImageLinux
 
-// Refinement: the image was drawn larger than it was decoded. Of an image in several files a larger one may be loaded for that.
+// Refinement: the image was drawn larger than it was decoded. A larger file may be loaded if the image has several.
 extension ImageSlot {
-    /// Runs within GTK's snapshot, so it must not change any widget.
+    /// Runs within GTK's snapshot, so it must not change widgets.
     func didDraw(width: Double, height: Double) {
         guard let image = target.image, !image.isPartial, let area = target.area else { return }
         let scale = area.deviceScale
@@ -15,7 +15,7 @@ extension ImageSlot {
         if isTooNarrow && isTooLow || (isTooNarrow || isTooLow) && isStretched(image) { refineIfNeeded(image) }
     }
 
-    /// Whether an image was decoded at other proportions than those of its file, so that each side counts.
+    /// Whether an image was decoded with other proportions than its file, so that each side counts.
     private func isStretched(_ image: WebImage) -> Bool {
         if case .stretch = current?.decodeSize(in: target) { image.hasMorePixels } else { false }
     }
@@ -56,7 +56,7 @@ extension ImageSlot {
         refining.start()
     }
 
-    /// Lets the image be refined once more after a while, which the next drawing does.
+    /// Allows another refinement after a while, which the next drawing starts.
     private func refineLater() {
         laterRetry.schedule { [weak self] in
             self?.current?.allowRefinement()
@@ -64,11 +64,11 @@ extension ImageSlot {
         }
     }
 
-    /// Shows the same image in more pixels. The widget keeps its size, though the larger file of an image has another one.
+    /// Shows the same image with more pixels. The widget keeps its size, even if the larger file states another one.
     private func showRefined(_ image: WebImage) {
         guard let shown = target.image else { return }
         guard current?.variantRank != nil else { return show(image, animated: false, .sameImage) }
-        // The server may have less than it promised.
+        // The server may have fewer pixels than it promised.
         guard image.decodedSize.pixelCount > shown.decodedSize.pixelCount else { return }
         let scale = Double(image.naturalSize.width) / shown.logicalWidth
         show(image.with(scale: scale), animated: false, .sameImage)
@@ -76,7 +76,7 @@ extension ImageSlot {
 }
 
 extension WebImage {
-    /// Whether it was decoded at a smaller size than that of its file.
+    /// Whether the image was decoded at a smaller size than its file.
     fileprivate var hasMorePixels: Bool {
         decodedSize.width < naturalSizeBeforeTransform.width || decodedSize.height < naturalSizeBeforeTransform.height
     }

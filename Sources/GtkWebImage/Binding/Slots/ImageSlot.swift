@@ -12,13 +12,13 @@ import WebImageLinux
 /// ```
 ///
 /// Everything that belongs to one load is in `current`, which the next load replaces as a whole. Only the load in
-/// `current` may update the widget; a superseded one finds another task there and only calls its completion. Handlers and
-/// observers of the app may set another image, so that code after such a call looks at `current` again.
+/// `current` may update the widget. A superseded load finds another task there and only calls its completion. Handlers
+/// and observers of the app may set another image, so code after such a call checks `current` again.
 @MainActor
 final class ImageSlot {
     typealias Completion = @MainActor @Sendable (ImageResult) -> Void
 
-    /// What starts a failed load again.
+    /// What restarts a failed load.
     enum Trigger {
         case network
         case user
@@ -26,14 +26,14 @@ final class ImageSlot {
 
     enum Continuation {
         case newImage
-        /// The image on display in more pixels or frames.
+        /// The image on display, with more pixels or frames.
         case sameImage
     }
 
     let target: any SlotTarget
     /// `nil` for a paintable, whose widgets are unknown.
     let widget: WidgetReference?
-    /// Lists bind many images within one frame, so their way below reads the load in place: a copy retains all that it holds.
+    /// Lists bind many images within one frame, so the code below reads the load in place: a copy would retain all that it holds.
     var current: SlotLoad?
     var configuration = SlotConfiguration() {
         didSet { target.content?.playback = configuration.playback }
@@ -44,7 +44,7 @@ final class ImageSlot {
     var laterRetry = LaterRetry()
     var accessibility: SlotAccessibility
 
-    /// - Parameter isContent: Whether the image is part of what the widget shows.
+    /// - Parameter isContent: Whether the image is part of the content of the widget.
     init(_ target: any SlotTarget, _ widget: WidgetReference?, isContent: Bool) {
         self.target = target
         self.widget = widget
@@ -61,7 +61,7 @@ final class ImageSlot {
         placeholders.cancelLoad()
     }
 
-    /// Follows the child that shows the image, which may be hidden although the widget is not, as in a closed GtkExpander.
+    /// Follows the child that shows the image, because it may be hidden although the widget is not, as in a closed GtkExpander.
     private func followArea() {
         guard let area = target.area, let widget = widget?.pointer, area != widget else { return }
         let object = UnsafeMutableRawPointer(area)
@@ -72,10 +72,10 @@ final class ImageSlot {
         parent.connect("notify::child") { [weak self] in self?.areaChanged() }
     }
 
-    /// Takes note that the child is hidden, or that the app has put another one in its place. Then the widget itself counts, and a load
-    /// that has waited for the child goes on for its completion.
+    /// Handles that the child was hidden, or replaced by the app. Then the widget itself counts, and a load that has
+    /// waited for the child continues for its completion.
     private func areaChanged() {
-        // In a later turn, when the change is over.
+        // This runs in a later turn, when the change is over.
         MainLoopDispatcher.shared.dispatch { [weak self] in
             MainActor.assumeIsolated {
                 guard let self else { return }
@@ -85,7 +85,7 @@ final class ImageSlot {
         }
     }
 
-    /// Whether what shows the image is on screen. `nil` without a widget.
+    /// Whether the part that shows the image is on screen; `nil` without a widget.
     var isMapped: Bool? {
         guard let widget else { return nil }
         let area = target.hasArea ? target.area : nil
@@ -104,23 +104,23 @@ final class ImageSlot {
         laterRetry.cancel()
         current?.networkObservation = nil
         task.cancel()
-        // A load that has left its window with the widget would begin anew with it.
+        // A load that has left its window with the widget would otherwise restart in another window.
         guard current?.task === task, case .detached = current?.state else { return }
         let ended = current.take()
-        // Objects of the app that go with its handlers may use the widget.
+        // Objects of the app that are released with its handlers may use the widget.
         withExtendedLifetime(ended) {}
     }
 
     /// Cancels the load and shows a placeholder, or nothing.
     func clear(_ placeholder: Placeholder?, _ manager: ImageManager) {
         end(.cancelled)
-        // Last, since whoever observes the progress may set another image.
+        // This comes last, because an observer of the progress may set another image.
         defer { updateProgress(of: nil) { $0.reset(to: .idle) } }
         placeholders.show(placeholder, manager)
         startPlaceholderIfVisible(target.decodeSize())
     }
 
-    /// Cancels the load and shows an image that the app has.
+    /// Cancels the load and shows an image of the app.
     func show(_ image: WebImage, _ transition: ImageTransition?, focus: ImagePoint) {
         end(.cancelled)
         defer { updateProgress(of: nil) { $0.reset(to: .shown) } }
@@ -148,7 +148,7 @@ final class ImageSlot {
         return new
     }
 
-    /// The state that whoever observes the progress is to see; `nil` for that of a new one.
+    /// The state for an observer of the progress; `nil` for the initial state.
     private var presentState: ImageProgress.State? {
         switch current?.state {
         case .shown: .shown
@@ -159,22 +159,22 @@ final class ImageSlot {
         }
     }
 
-    /// Changes what is observed of a load. Whoever observes it is called before the change, and may set another image, whose state it
-    /// is then.
-    /// - Parameter task: That of the load; `nil` without one.
+    /// Changes the observed progress of a load. An observer is called before the change and may set another image,
+    /// whose state is shown then.
+    /// - Parameter task: The task of the load; `nil` if there is none.
     func updateProgress(of task: ImageTask?, _ change: (ImageProgress) -> Void) {
         guard let progress else { return }
         change(progress)
         if current?.task !== task { progress.reset(to: presentState ?? .idle) }
     }
 
-    /// Tells those who observe the progress that a load was cancelled, even one that was not started.
+    /// Tells the observers of the progress that a load was cancelled, even if it was not started.
     private func followCancellation(of task: ImageTask) {
         task.addCompletion { [weak self] result in
             guard case .failure(let error) = result, error.isCancelled else { return }
             MainActor.assumeIsolated {
                 guard let self, let current = self.current, current.task === task else { return }
-                // The image is in place; what was cancelled is the wait for its transition.
+                // The image is in place. Only the wait for its transition was cancelled.
                 if case .shown = current.state { return }
                 self.progress?.end(with: error)
             }
@@ -196,7 +196,7 @@ final class ImageSlot {
         return task
     }
 
-    /// What handlers capture may hold the widget, and so the slot.
+    /// Drops the handlers at the end, because they may capture the widget, and so the slot.
     private func dropHandlersAtEnd(of task: ImageTask) {
         task.addCompletion { [weak self] _ in
             MainActor.assumeIsolated {
@@ -207,8 +207,8 @@ final class ImageSlot {
         }
     }
 
-    /// Adds a completion to the current load if it is for the same image. The load is not disturbed, and the widget only
-    /// if it shows something else than the paintable.
+    /// Adds a completion to the current load if it is for the same image. The load is not disturbed, and the widget is
+    /// changed only if it shows something else than the paintable.
     private func join(_ request: BindingRequest, _ completion: Completion?) -> ImageTask? {
         guard let task = current?.task, !task.isCancelled, current?.request.isEquivalent(to: request) == true,
             current?.takesMore == true
@@ -218,7 +218,7 @@ final class ImageSlot {
             return nil
         }
         current?.allowRefinement()
-        // The app may have put something else into the widget since then.
+        // The app may have put other content into the widget since then.
         if request.options.display != .manual, target.attach() { target.changed() }
         if let completion {
             task.addCompletion { result in MainActor.assumeIsolated { completion(result) } }
@@ -235,14 +235,14 @@ final class ImageSlot {
         case .loading:
             current?.join(request)
             if request.progress != nil { reportProgress() }
-            // It may set another image, so it comes last.
+            // The handler may set another image, so it is called last.
             if let image = current?.partialImage { request.partial?(image) }
         // No handler is called after the end.
         case .shown, .failed, .detached, nil: break
         }
     }
 
-    /// Clears the widget for a caller that has no URL, or shows its error placeholder. The task fails in a later turn of the main loop.
+    /// Clears the widget for a caller without a URL, or shows its error placeholder. The task fails in a later turn.
     private func clear(for request: BindingRequest, _ completion: Completion?) -> ImageTask {
         end(request.options.previousLoad)
         let failure = request.options.display == .manual ? nil : configuration.errorPlaceholder
@@ -261,15 +261,15 @@ final class ImageSlot {
         ended?.cancelRefinement()
         laterRetry.cancel()
         target.content?.finishTransition()
-        // An image that is in place has not failed: the end of its transition completes the load. A load that never started has
-        // nothing to finish, and its completion must not be lost.
+        // An image that is in place has not failed: the end of its transition completes the load. A load that never
+        // started has nothing to finish, and its completion must not be lost.
         if ended?.isShown == false, fate == .cancelled || ended?.hasStarted == false { ended?.task.cancel() }
         endLoading()
         accessibility.hasFailed = false
     }
 
     /// Shows a memory hit within the call of the app: no placeholder, no turn of the main loop, no flicker. Otherwise
-    /// shows the placeholder and arranges for the start.
+    /// it shows the placeholder and arranges the start.
     func prepareLoad() {
         guard let task = current?.task else { return }
         if progress != nil {
@@ -281,7 +281,7 @@ final class ImageSlot {
         let (prepared, hit) = lookIntoMemory(size)
         guard current?.task === task else { return }
         if let hit {
-            // In any size, it may be of any file.
+            // If the size is unknown, the image may come from any file.
             current?.variantRank = prepared?.request.request.variantRank.map { size == nil ? -1 : $0 }
             if let response = hit.response { return finish(task, .success(response)) }
             show(hit.image, animated: false, .newImage)
@@ -291,7 +291,7 @@ final class ImageSlot {
         startWhenLaidOut(size, prepared)
     }
 
-    /// Starts at once, or when the widget is mapped and has a size.
+    /// Starts at once, or after the widget is mapped and has a size.
     func startWhenLaidOut(_ size: DecodeSize?, _ prepared: PreparedLoad? = nil) {
         guard let widget else { return startTask(size ?? .original, prepared) }
         guard let pointer = widget.pointer else { return }
@@ -315,12 +315,12 @@ final class ImageSlot {
             guard let self, let current, case .waitingForLayout(let prepared) = current.state,
                 !current.task.isCancelled
             else { return }
-            // A widget without a size of its own takes that of its image.
+            // A widget without a size gets the size of its image.
             startTask(current.decodeSize(in: target) ?? .original, prepared)
         }
     }
 
-    // From the start to the image in its place
+    // From the start to the image in its place.
 
     func startTask(_ size: DecodeSize, _ prepared: PreparedLoad? = nil) {
         if let pointer = widget?.pointer, SuspendedWidgets.contain(pointer) {
@@ -352,7 +352,7 @@ final class ImageSlot {
                 progress: wantsProgress ? progressHandler(of: task) : nil,
                 partial: { [weak self] image in self?.receive(partial: image, of: task) },
                 completion: { [weak self] result in
-                    // A load ends with the child that runs, not with one that an unmap interrupted.
+                    // A load ends with its current child, not with one that an unmap interrupted.
                     guard task.childGeneration == generation else { return }
                     guard let self, current?.task === task else { return task.complete(result) }
                     if case .loading = current?.state { finish(task, result) }
@@ -363,16 +363,16 @@ final class ImageSlot {
         if task.adopt(child) { child.start() }
     }
 
-    /// Begins to report the progress of a load that has started without.
+    /// Starts to report the progress of a load that was started without.
     private func reportProgress() {
-        // The images of a sequence are several, of which no sum is known.
+        // The total of a sequence of images is not known.
         guard let load = current, load.request.sequence == nil else { return }
         let task = load.task
         let handler = progressHandler(of: task)
         if let known = task.reportProgressOfChildren(to: handler) { handler(known.received, known.expected) }
     }
 
-    /// Each report costs a turn of the main loop, so a load has a handler only when somebody looks at it.
+    /// Each report costs a turn of the main loop, so a load has a handler only if its progress is used.
     private func progressHandler(of task: ImageTask) -> @MainActor @Sendable (Int64, Int64?) -> Void {
         { [weak self] received, expected in
             guard let self, let load = current, load.task === task else { return }
@@ -384,18 +384,18 @@ final class ImageSlot {
 
     private func receive(partial image: WebImage, of task: ImageTask) {
         guard let load = current, isCurrent(task) else { return }
-        // A load that an unmap has interrupted starts from nothing, while the widget shows what had arrived.
+        // A load that an unmap has interrupted starts from nothing, while the widget still shows what had arrived.
         if image.isThumbnail, load.showsPartialImage, load.partialImage?.isThumbnail == false { return }
         current?.partialImage = image
         showPartial(image)
         for request in load.requests where isCurrent(task) { request.partial?(image) }
     }
 
-    /// Whether a load is neither superseded nor cancelled, which a handler of the app may have done.
+    /// Whether a load is neither superseded nor cancelled. A handler of the app may have done either.
     private func isCurrent(_ task: ImageTask) -> Bool { current?.task === task && !task.isCancelled }
 
     func showPartial(_ image: WebImage) {
-        // The first partial image may appear with a transition; one that only gets sharper must not blink.
+        // The first partial image may appear with a transition. Later ones only get sharper and must not blink.
         let isContinued = current?.showsPartialImage == true
         show(image, animated: target.image == nil, isContinued ? .sameImage : .newImage)
         current?.showsPartialImage = true
@@ -404,7 +404,7 @@ final class ImageSlot {
 
     /// Puts an image into the widget.
     /// - Parameters:
-    ///   - animated: Whether the transition of the widget applies, unless the app wants it always.
+    ///   - animated: Whether the transition of the widget applies, unless the app always wants it.
     ///   - onEnd: Called once, when the transition is over.
     func show(
         _ image: WebImage,

@@ -2,11 +2,11 @@ import FoundationEssentials
 import Synchronization
 import WebImageCore
 
-/// Shows the placeholders of one slot, and loads those that are images themselves.
+/// Shows the placeholders of one slot, and loads those given by a URL.
 @MainActor
 final class PlaceholderPresenter {
     private let target: any SlotTarget
-    /// The placeholder on display that is an image itself, until it is loaded or has failed.
+    /// The placeholder on display that is given by a URL, until it has loaded or failed.
     private var missing: (url: URL, manager: ImageManager)?
     /// The load of the newest placeholder, cancelled from the slot's `deinit` on any thread.
     private nonisolated let task = Mutex<ImageTask?>(nil)
@@ -15,7 +15,7 @@ final class PlaceholderPresenter {
         self.target = target
     }
 
-    /// Shows a placeholder. One that is an image itself waits for ``load(at:)``.
+    /// Shows a placeholder. A placeholder given by a URL waits for ``load(at:)``.
     func show(_ placeholder: Placeholder?, _ manager: ImageManager, keepsPreview: Bool = false) {
         cancel()
         guard target.attach() else { return }
@@ -27,18 +27,18 @@ final class PlaceholderPresenter {
     /// Whether a placeholder waits for its load.
     var isWaiting: Bool { missing != nil && task.withLock { $0 == nil } }
 
-    /// Cancels the load of the placeholder. One on display stays.
+    /// Cancels the load of the placeholder. A placeholder on display stays.
     func cancel() {
         missing = nil
         cancelLoad()
     }
 
-    /// Cancels the load of the placeholder, which waits from then on.
+    /// Cancels the load of the placeholder, which then waits again.
     nonisolated func cancelLoad() {
         task.withLock { $0.take() }?.cancel()
     }
 
-    /// Loads the placeholder that waits.
+    /// Loads the waiting placeholder.
     /// - Parameter decodeSize: The size of the widget.
     func load(at decodeSize: DecodeSize) {
         guard isWaiting, let (url, manager) = missing else { return }

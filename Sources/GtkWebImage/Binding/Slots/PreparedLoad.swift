@@ -7,7 +7,7 @@ struct PreparedLoad: Sendable {
     let scale: Double?
     let request: PreparedRequest
 
-    /// Whether the widget has not changed since.
+    /// Whether the widget is unchanged since then.
     @MainActor
     func fits(_ size: DecodeSize, on widget: WidgetReference?) -> Bool {
         self.size == size && (scale == nil || scale == widget?.pointer?.deviceScale)
@@ -15,7 +15,7 @@ struct PreparedLoad: Sendable {
 }
 
 extension ImageSlot {
-    /// Prepares the request of the child task to come, and looks for its image in memory: in any size if the widget has none yet.
+    /// Prepares the request of the next child task, and looks for its image in memory: at any size if the widget has none yet.
     func lookIntoMemory(_ size: DecodeSize?) -> (PreparedLoad?, ImageManager.MemoryHit?) {
         guard current?.request.sequence == nil, let manager = current?.request.manager,
             let query = current?.makeRequest(size ?? .original, for: widget)
@@ -36,7 +36,7 @@ extension ImageSlot {
 }
 
 extension UnsafeMutablePointer<GtkWidget> {
-    /// Whether the widget is part of a row of a GtkListView or a similar list. Those also bind rows that the next
-    /// layout moves off screen; a load waits for that layout.
+    /// Whether the widget is part of a row of a GtkListView or a similar list. Such lists also bind rows that the next
+    /// layout moves off screen, so a load waits for that layout.
     var isInList: Bool { gtk_widget_get_ancestor(self, gtk_list_base_get_type()) != nil }
 }

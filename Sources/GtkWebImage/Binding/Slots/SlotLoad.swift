@@ -1,51 +1,51 @@
 internal import CWebImageGtk4
 import WebImageCore
 
-/// Everything that belongs to one load of a slot, and is gone when the slot replaces it.
+/// The state of one load of a slot. The slot replaces it as a whole.
 struct SlotLoad: Sendable {
-    /// How far the load is.
+    /// The progress of the load.
     enum State: Sendable {
         case waitingForMap
         /// The widget is mapped and has not been laid out yet.
         case waitingForLayout(PreparedLoad?)
-        /// The loads of the widget, or of one around it, are suspended.
+        /// The loads of the widget, or of one of its parents, are suspended.
         case suspended
         case loading
         case shown(ImageResponse)
         case failed(ImageError)
-        /// The widget left its window, which cancelled the load. Another load starts when the widget is mapped again.
+        /// The widget left its window, which cancelled the load. A new load starts when the widget is mapped again.
         case detached
     }
 
-    /// The load of the same image in more pixels, after it was drawn larger than it was decoded.
+    /// The load of the same image with more pixels, after it was drawn larger than it was decoded.
     enum Refinement: Sendable {
         case idle
         case loading(ImageTask)
-        /// It is not tried again, or each frame would start a load. After a failure that may pass it is: when the widget is mapped or the
-        /// image is set, and after a while.
+        /// It is not retried, or each frame would start a load. After a temporary failure it is retried when the widget
+        /// is mapped or the image is set, and after a while.
         case failed(isTransient: Bool)
     }
 
     /// The handle that callers hold. It loads through child tasks, one for each start.
     let task: ImageTask
-    /// Without its handlers from the end of the load on: what they capture may hold the widget.
+    /// The request, without its handlers after the end of the load, because they may capture the widget.
     private(set) var request: BindingRequest
     let image: ImageRequest
-    /// Later requests for the same image, whose handlers hear of this load.
+    /// Later requests for the same image, whose handlers are also called.
     private(set) var joined: [BindingRequest] = []
-    /// The newest partial image, for those that join.
+    /// The newest partial image, for requests that join.
     var partialImage: WebImage?
     var state = State.waitingForMap
-    /// Whether the user asked for this load, so that a remembered failure does not count.
+    /// Whether the user asked for this load, so that a remembered failure is ignored.
     var ignoresFailureCache = false
     /// Whether a partial image of this load is on display, rather than the previous image.
     var showsPartialImage = false
-    /// Whether that is a preview, which is better than a placeholder when the load fails.
+    /// Whether that partial image is a preview, which is better than a placeholder if the load fails.
     var showsPreview = false
     var refinement = Refinement.idle
-    /// The place of the file that was asked for among the variants of the image, the smallest first; `nil` without variants.
+    /// The rank of the requested file among the variants of the image, the smallest first; `nil` without variants.
     var variantRank: Int?
-    /// Whether the load before has left the image, or a fallback, on display, which is better than a placeholder.
+    /// Whether the previous load has left the image, or a fallback, on display, which is better than a placeholder.
     var keepsImage = false
     /// Set while a load that failed without a connection, or has shown a fallback, waits for the network.
     var networkObservation: ObservationToken?
@@ -58,8 +58,8 @@ struct SlotLoad: Sendable {
 
     mutating func join(_ request: BindingRequest) { joined.append(request) }
 
-    /// - Returns: The requests with the handlers, which the caller releases when nobody is looking at this load: the objects of the app
-    ///   that go with them may use the widget.
+    /// - Returns: The requests with their handlers. The caller releases them while nothing accesses this load, because
+    ///   objects of the app that are released with them may use the widget.
     mutating func dropHandlers() -> [BindingRequest] {
         defer { (request, joined) = (request.withoutHandlers, []) }
         return requests
@@ -81,7 +81,7 @@ struct SlotLoad: Sendable {
         }
     }
 
-    /// Whether the image is in place, maybe in the middle of its transition.
+    /// Whether the image is in place, possibly during its transition.
     var isShown: Bool {
         if case .shown = state { true } else { false }
     }
@@ -90,13 +90,13 @@ struct SlotLoad: Sendable {
     var takesMore: Bool {
         switch state {
         case .waitingForMap, .waitingForLayout, .suspended, .loading: true
-        // The image itself may be there by now.
+        // The image itself may be available by now.
         case .shown(let response): response.fallbackError?.isTransient != true
         case .failed, .detached: false
         }
     }
 
-    /// Whether a fallback is on display in place of the image.
+    /// Whether a fallback is on display instead of the image.
     var isFallbackShown: Bool {
         if case .shown(let response) = state { response.fallbackError != nil } else { false }
     }
@@ -116,7 +116,7 @@ struct SlotLoad: Sendable {
         if case .loading(let task) = refinement { task.cancel() }
     }
 
-    /// Lets a refinement that has failed for a reason that may be over be tried again.
+    /// Allows another refinement after a temporary failure.
     mutating func allowRefinement() {
         if case .failed(isTransient: true) = refinement { refinement = .idle }
     }
@@ -127,7 +127,7 @@ struct SlotLoad: Sendable {
         image.decodeSize ?? target.decodeSize()
     }
 
-    /// Whether an image of several files has one that fits a size better than what was loaded.
+    /// Whether an image with several files has a file that fits a size better than the loaded one.
     @MainActor
     func hasLargerVariant(for size: DecodeSize, on widget: WidgetReference?) -> Bool {
         guard let variantRank else { return false }
@@ -154,7 +154,7 @@ struct SlotLoad: Sendable {
 }
 
 extension ImageRequest {
-    /// The request at the priority of an image on screen, unless the app names another one.
+    /// The request at the priority of an image on screen, unless the app has set another one.
     var onScreen: ImageRequest {
         guard priority == .normal else { return self }
         var request = self

@@ -2,10 +2,10 @@ internal import CWebImageGtk4
 import WebImageCore
 import WebImageLinux
 
-/// The slots of one widget, by operation key. They are attached to the widget as GObject data and are destroyed with
-/// it. A paintable that is bound without a widget has slots as well.
+/// The slots of one widget, by operation key. They are attached to the widget as GObject data and destroyed with it. A
+/// paintable that is bound without a widget also has slots.
 ///
-/// It observes when the widget is mapped, unmapped and removed from its window, and holds no reference to it.
+/// They observe when the widget is mapped, unmapped and removed from its window, and hold no reference to it.
 @MainActor
 final class WidgetSlots {
     private static let quark = g_quark_from_string("gtk-web-image-slots")
@@ -17,7 +17,7 @@ final class WidgetSlots {
     private var appTasks: [OperationKey: ImageTask] = [:]
     /// `nil` for a paintable.
     let presenters: WidgetPresenters?
-    /// Made for the first image that loads.
+    /// Created for the first image that loads.
     private(set) lazy var accessibility = widget.map { WidgetAccessibility($0) }
     private var listensToClicks = false
 
@@ -36,7 +36,7 @@ final class WidgetSlots {
     }
 
     static func of(_ object: UnsafeMutableRawPointer) -> WidgetSlots {
-        // They are released when the widget is finalised, and cancel their loads in deinit.
+        // The slots are released when the widget is finalized, and cancel their loads in deinit.
         object.companion(quark) {
             let isWidget = object.isInstance(of: gtk_widget_get_type())
             let slots = WidgetSlots(isWidget ? WidgetReference(object) : nil)
@@ -68,7 +68,7 @@ final class WidgetSlots {
     func slot(for key: OperationKey, _ makeTarget: () -> any SlotTarget) -> ImageSlot {
         if let slot = slots[key] { return slot }
         let target = makeTarget()
-        // The icon of a window is not part of what is in the window.
+        // The icon of a window is not part of the content of the window.
         let isContent = !(target is WindowIconTarget)
         let slot = ImageSlot(target, widget, isContent: isContent)
         slots[key] = slot
@@ -107,12 +107,12 @@ final class WidgetSlots {
         for slot in slots.values { slot.cancel() }
     }
 
-    /// The loads under all keys, those that wait included, that have not ended.
+    /// The loads under all keys that have not ended, including waiting ones.
     var runningTasks: [ImageTask] {
         (slots.values.compactMap { $0.current?.task } + appTasks.values).filter { !$0.isFinished }
     }
 
-    /// The images under all keys. A paintable has none, for its widgets are unknown.
+    /// The images under all keys. A paintable has none, because its widgets are unknown.
     var boundImages: [BoundImage] {
         guard let pointer = widget?.pointer else { return [] }
         return slots.values.compactMap { slot in
@@ -126,13 +126,13 @@ final class WidgetSlots {
         forEach { $0.widgetResumed() }
     }
 
-    /// Lets a click retry failed loads.
+    /// Makes a click retry failed loads.
     func listenToClicks() {
         guard !listensToClicks, let pointer = widget?.pointer else { return }
         listensToClicks = true
         let object = UnsafeMutableRawPointer(pointer)
         if object.isInstance(of: gtk_entry_get_type()) {
-            // The icons take the clicks on them.
+            // The icons of an entry handle clicks on them.
             object.connectWithArgument("icon-press") { [weak self] position in
                 let key = EntryIconPosition(native: position).key
                 self?.slots[key]?.widgetClicked()

@@ -3,8 +3,8 @@ import WebImageLinux
 
 /// A GtkPicture behind the child of a button, as large as the button within its border.
 ///
-/// GtkButton lays out all its children alike (GtkBinLayout) within its padding; negative margins extend the image over
-/// the padding. The button does not know this child, which is therefore removed when the button is destroyed.
+/// GtkButton lays out all its children in the same way (GtkBinLayout) within its padding. Negative margins extend the
+/// image over the padding. The button does not know this child, so the child is removed when the button is destroyed.
 @MainActor
 final class ButtonBackground {
     let presenter: PicturePresenter
@@ -59,7 +59,7 @@ private final class CoveringStyle {
         guard let surface = surface.pointer, picture.pointer != nil else { return }
         var padding = GtkBorder()
         gwi_widget_get_padding(surface, &padding)
-        // Minimum size and negative margins add up to nothing, so the image does not affect the layout.
+        // Minimum size and negative margins cancel each other, so the image does not affect the layout.
         let rules = """
             picture { margin: -\(padding.top)px -\(padding.right)px -\(padding.bottom)px -\(padding.left)px; \
             min-width: \(padding.left + padding.right)px; min-height: \(padding.top + padding.bottom)px; \

@@ -44,13 +44,13 @@ final class ImageChild {
         presenter = PicturePresenter(picture: WidgetReference(picture))
     }
 
-    /// Makes the GtkPicture the child of the widget, unless it is.
+    /// Makes the GtkPicture the child of the widget, unless it already is.
     func put(into widget: WidgetReference) {
         guard !isIn(widget), let widget = widget.pointer, let picture = presenter.picture.pointer else { return }
         UnsafeMutableRawPointer(widget).setObjectProperty("child", UnsafeMutableRawPointer(picture))
     }
 
-    /// Gives the child a size, which it keeps where the widget is larger.
+    /// Gives the child a size, which it keeps if the widget is larger.
     func setFixedSize(_ size: (width: Int, height: Int)?) {
         presenter.fixedSize = size
         guard let picture = presenter.picture.pointer else { return }
@@ -63,7 +63,7 @@ final class ImageChild {
             let child = UnsafeMutableRawPointer(widget).objectProperty("child")
         else { return false }
         if child == UnsafeMutableRawPointer(picture) { return true }
-        // GtkScrolledWindow puts a widget that cannot scroll into a viewport of its own.
+        // GtkScrolledWindow wraps a widget that cannot scroll in a viewport.
         return child.isInstance(of: gtk_viewport_get_type())
             && gtk_widget_get_parent(picture).map { $0 == child } ?? false
     }

@@ -1,8 +1,8 @@
 internal import CWebImageGtk4
 import WebImageCore
 
-/// Shows one of several paintables in a GtkPicture: that of the present state of the widget if it has an image, else
-/// that of the normal state.
+/// Shows one of several paintables in a GtkPicture: the paintable of the widget's current state if it has an image,
+/// else that of the normal state.
 @MainActor
 final class PicturePresenter {
     /// The GtkPicture.
@@ -10,7 +10,7 @@ final class PicturePresenter {
     /// The paintable of the normal state, the only one of most widgets.
     private var normal: ImagePaintable?
     private var others: [ButtonImageState: ImagePaintable] = [:]
-    /// The states of the widget besides the normal one, in descending precedence.
+    /// The states of the widget except the normal one, in descending precedence.
     var states: [ButtonImageState] = [] {
         didSet { if states != oldValue { update() } }
     }
@@ -26,10 +26,10 @@ final class PicturePresenter {
         return paintable
     }
 
-    /// The size of the GtkPicture in application pixels, whatever it shows; `nil` for that of its image.
+    /// The size of the GtkPicture in application pixels, regardless of its content; `nil` for the size of its image.
     ///
-    /// With a size request alone it would also ask for the size of its image, and for the width that goes with each height. Its layout
-    /// manager asks for nothing, so that the request is all.
+    /// With only a size request, the picture would also request the size of its image, and the width that fits each
+    /// height. This layout manager requests nothing, so that only the size request counts.
     var fixedSize: (width: Int, height: Int)? {
         didSet {
             guard let picture = picture.pointer else { return }
@@ -57,13 +57,13 @@ final class PicturePresenter {
     /// The size request of the app.
     private var ownRequest: (width: Int32, height: Int32) = (-1, -1)
 
-    /// GTK cannot lay out what is longer.
+    /// GTK cannot lay out longer sides.
     private static func side(_ length: Int) -> Int32 { Int32(min(max(length, 0), 1 << 15)) }
 
     /// Whether the contents of the paintables decide which one is shown.
     var hasStates: Bool { !others.isEmpty }
 
-    /// Sets the paintable of the present state, unless the GtkPicture has it already.
+    /// Sets the paintable of the current state, unless the GtkPicture already has it.
     func update() {
         guard let picture = picture.pointer else { return }
         var shown = normal

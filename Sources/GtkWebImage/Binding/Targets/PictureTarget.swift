@@ -44,7 +44,7 @@ final class PictureTarget: SlotTarget {
         case GTK_CONTENT_FIT_COVER: return .cover(box)
         case GTK_CONTENT_FIT_FILL where known.width && known.height: return .stretch(box)
         default:
-            // A side that is not known grows with the image.
+            // A side of unknown length grows with the image.
             return .contain(
                 PixelSize(
                     width: known.width ? box.width : Self.unlimited,
@@ -54,11 +54,11 @@ final class PictureTarget: SlotTarget {
         }
     }
 
-    /// Longer than the sides of screens.
+    /// A length above the sides of all screens.
     private static let unlimited = 1 << 16
 
-    /// The sides that the widget has because its image is missing or it shows a placeholder, and which it will not keep; `nil` for
-    /// one that it would keep. GtkPicture takes 16 application pixels for content without a size.
+    /// The sides that the widget has only because its image is missing or it shows a placeholder; `nil` for a side that
+    /// it will keep. GtkPicture uses 16 application pixels for content without a size.
     private func placeholderSize(in picture: UnsafeMutablePointer<GtkWidget>) -> (width: Int?, height: Int?) {
         guard paintable.image == nil else { return (nil, nil) }
         var requested: (Int32, Int32) = (-1, -1)

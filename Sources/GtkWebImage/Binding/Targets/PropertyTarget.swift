@@ -1,19 +1,19 @@
 internal import CWebImageGtk4
 import WebImageCore
 
-/// A property of a widget that takes a GdkPaintable, as those of GtkImage, AdwAvatar and the icons of GtkEntry.
+/// A property of a widget that accepts a GdkPaintable, such as those of GtkImage, AdwAvatar and the icons of GtkEntry.
 @MainActor
 final class PropertyTarget: SlotTarget {
     let paintable = ImagePaintable()
     var content: PaintableContent? { paintable.content }
     private let widget: WidgetReference
     private let property: String
-    /// Whether the widget shows something of its own while it has no paintable, as an avatar its initials. The paintable is in the
-    /// widget only while it has a size then.
+    /// Whether the widget shows other content while it has no paintable, as an avatar shows its initials. The paintable
+    /// is then in the widget only while it has a size.
     private let isWithdrawnWithoutSize: Bool
-    /// Whether the paintable is out of the widget, since it has no size.
+    /// Whether the paintable was taken out of the widget because it has no size.
     private var isWithdrawn = false
-    /// The side at which the image was drawn last. A style sheet may give icons another size than their widget says (-gtk-icon-size).
+    /// The side at which the image was last drawn. A style sheet may give icons another size than their widget (-gtk-icon-size).
     private var drawnSide = 0.0
     /// The side of the image in application pixels, for widgets that show images at the size of icons.
     private let iconSize: (@MainActor (UnsafeMutablePointer<GtkWidget>) -> Int)?

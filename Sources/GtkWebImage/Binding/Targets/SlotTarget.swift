@@ -6,25 +6,25 @@ import WebImageCore
 protocol SlotTarget: AnyObject {
     /// The content of the paintable that shows the images of this slot.
     var content: PaintableContent? { get }
-    /// Called before each load, since the app may have changed the widget after the last one.
+    /// Called before each load, because the app may have changed the widget since the last one.
     func prepare()
-    /// Puts the paintable into the widget unless it is there. Called before the paintable changes.
-    /// - Returns: Whether the widget shows the paintable; `false` if the app has put something else in its place.
+    /// Puts the paintable into the widget unless it is already there. Called before the paintable changes.
+    /// - Returns: Whether the widget shows the paintable; `false` if the app has replaced it.
     func attach() -> Bool
     /// Called after the paintable has changed.
     func changed()
-    /// Called when the image has been drawn, with the size in application pixels. It runs within GTK's snapshot, so it must not change
-    /// any widget.
+    /// Called after the image was drawn, with its size in application pixels. It runs within GTK's snapshot, so it must
+    /// not change widgets.
     func didDraw(width: Double, height: Double)
     /// The widget that draws the image and whose size counts.
     var area: UnsafeMutablePointer<GtkWidget>? { get }
-    /// Whether the widget still has ``area``, which may be a child of it that the app has replaced.
+    /// Whether the widget still has ``area``, which may be a child that the app has replaced.
     var hasArea: Bool { get }
     /// The size to decode at, in pixels; `nil` while the widget has none.
     func decodeSize() -> DecodeSize?
     /// The image on display.
     var image: WebImage? { get }
-    /// The size in application pixels that the place of the image has; `nil` for that of the image.
+    /// The size of the place in application pixels; `nil` for the size of the image.
     var fixedSize: (width: Int, height: Int)? { get set }
 }
 

@@ -1,7 +1,7 @@
 internal import CWebImageGtk4
 import WebImageCore
 
-/// A paintable of the app without a known widget: any number of widgets may draw it.
+/// A paintable of the app without a known widget. Any number of widgets may draw it.
 @MainActor
 final class StandaloneTarget: SlotTarget {
     /// Weak, because the paintable owns the slot.

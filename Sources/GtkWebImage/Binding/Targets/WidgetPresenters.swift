@@ -2,7 +2,7 @@ internal import CWebImageGtk4
 import WebImageCore
 import WebImageLinux
 
-/// What shows the images of one widget: a GtkPicture for each of its places, shared by all states of the widget.
+/// The presenters of one widget: a GtkPicture for each of its places, shared by all states of the widget.
 @MainActor
 final class WidgetPresenters {
     let widget: WidgetReference
@@ -23,7 +23,7 @@ final class WidgetPresenters {
         self.widget = widget
     }
 
-    /// Makes the target of a place.
+    /// Creates the target of a place.
     func makeTarget(for place: WidgetPlace) -> any SlotTarget {
         switch place {
         case .image(let state): makeImageTarget(for: state)
@@ -33,11 +33,11 @@ final class WidgetPresenters {
         }
     }
 
-    /// Makes the target that suits the kind of the widget.
+    /// Creates the target that suits the kind of the widget.
     ///
-    /// A widget with a GdkPaintable property named `paintable` or `custom-image`, or with a `child`, needs nothing here.
-    /// Any other kind takes three places: a line in this function, a type in this folder that implements ``SlotTarget``
-    /// unless ``PropertyTarget`` or ``ChildTarget`` serves, and a scenario in WidgetKindScenarios.
+    /// A widget with a GdkPaintable property named `paintable` or `custom-image`, or with a `child`, needs no code
+    /// here. Any other kind needs a line in this function, a type in this folder that implements ``SlotTarget`` (unless
+    /// ``PropertyTarget`` or ``ChildTarget`` fits), and a scenario in WidgetKindScenarios.
     private func makeImageTarget(for state: ButtonImageState) -> any SlotTarget {
         guard let native = widget.pointer else { preconditionFailure("The widget was destroyed") }
         let object = UnsafeMutableRawPointer(native)
@@ -76,7 +76,7 @@ final class WidgetPresenters {
         return target
     }
 
-    /// Keeps a presenter informed of the states of the widget.
+    /// Updates a presenter when the states of the widget change.
     private func follow(_ presenter: PicturePresenter) {
         guard !stateful.contains(where: { $0 === presenter }), let pointer = widget.pointer else { return }
         stateful.append(presenter)

@@ -2,10 +2,10 @@ internal import CWebImageGtk4
 import WebImageCore
 import WebImageLinux
 
-/// The icon of a window, which the window system shows: in a dock, in a list of windows.
+/// The icon of a window, which the window system shows, for example in a dock or a list of windows.
 ///
-/// A GtkWindow takes icons by name only; its GdkToplevel takes textures. Not every window system shows them: Wayland
-/// takes icons from the desktop file.
+/// A GtkWindow accepts icons only by name, while its GdkToplevel accepts textures. Not every window system shows them:
+/// Wayland uses the icon of the desktop file.
 @MainActor
 final class WindowIconTarget: SlotTarget {
     let paintable = ImagePaintable()
@@ -57,10 +57,10 @@ final class ApplicationIconTarget: SlotTarget {
     }
 }
 
-/// The image that windows have as their icon. Until there is one, they keep the icon that their name stands for.
+/// The image that windows have as their icon. Until there is one, they keep the icon of their icon name.
 @MainActor
 private final class WindowIcon {
-    /// The image of the app, which its windows have when they have none of their own.
+    /// The image of the app, which windows without their own image show.
     static var ofApplication: WebImage?
     private var isSet = false
 
@@ -76,7 +76,7 @@ private final class WindowIcon {
 }
 
 extension UnsafeMutablePointer<GtkWidget> {
-    /// Gives the window the icon that its name stands for. GTK looks for it when the name changes.
+    /// Restores the icon of the window's icon name. GTK looks it up when the name changes.
     fileprivate func restoreWindowIcon() {
         let window = UnsafeMutableRawPointer(self).assumingMemoryBound(to: GtkWindow.self)
         let name = gtk_window_get_icon_name(window).map { String(cString: $0) }

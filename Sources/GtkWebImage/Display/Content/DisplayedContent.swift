@@ -45,7 +45,7 @@ enum DisplayedContent {
         }
     }
 
-    /// Draws the content, stretched to the box; an icon stays square and centered.
+    /// Draws the content, stretched to the box. An icon stays square and centered.
     func draw(in context: DrawingContext) {
         guard !context.isEmpty else { return }
         switch self {
@@ -82,7 +82,7 @@ enum DisplayedContent {
         }
     }
 
-    /// A new reference to an immutable paintable that looks the same; `nil` if there is none.
+    /// A new reference to an immutable paintable with the same look; `nil` if there is none.
     func makeStill() -> OpaquePointer? {
         switch self {
         case .image(let image):

@@ -15,14 +15,14 @@ public struct Placeholder: Sendable {
 
     let kind: Kind
 
-    /// A themed icon, centered; a symbolic one is drawn in the text color of the widget.
+    /// A themed icon, centered. A symbolic icon is drawn in the text color of the widget.
     ///
     /// ![An icon in the middle of a widget](placeholder-icon)
     ///
     /// - Parameters:
     ///   - name: An icon name such as image-x-generic-symbolic. An unknown name shows the theme's image-missing
     ///     icon.
-    ///   - size: Width and height in application pixels; a smaller widget shrinks the icon. Default: 32.
+    ///   - size: Width and height in application pixels. A smaller widget shrinks the icon. Default: 32.
     public static func icon(_ name: String, size: Int = 32) -> Placeholder {
         Placeholder(kind: .icon(name, size: max(1, size)))
     }
@@ -35,22 +35,22 @@ public struct Placeholder: Sendable {
     /// - Returns: `nil` if memory runs out.
     public static func blurHash(_ hash: BlurHash) -> Placeholder? { hash.image().map { .image($0) } }
 
-    /// A blurred preview decoded from the characters of a BlurHash. Those that are no hash are logged.
+    /// A blurred preview decoded from the characters of a BlurHash. An invalid hash is logged.
     ///
     /// ![A sky and sand, very blurred](placeholder-blurhash)
     ///
-    /// - Returns: `nil`, which shows nothing, when the string is no hash.
+    /// - Returns: `nil`, which shows nothing, if the string is not a hash.
     public static func blurHash(_ string: String) -> Placeholder? {
         if let hash = BlurHash(string) { return blurHash(hash) }
         WebImageLog.notice("There is no placeholder, because this is no BlurHash: \(string)")
         return nil
     }
 
-    /// A blurred preview decoded from a ThumbHash in base64. One that is no hash is logged.
+    /// A blurred preview decoded from a ThumbHash in base64. An invalid hash is logged.
     ///
     /// ![A sky and sand, very blurred](placeholder-thumbhash)
     ///
-    /// - Returns: `nil`, which shows nothing, when the string is no hash.
+    /// - Returns: `nil`, which shows nothing, if the string is not a hash.
     public static func thumbHash(_ base64: String) -> Placeholder? {
         if let hash = ThumbHash(base64: base64) { return thumbHash(hash) }
         WebImageLog.notice("There is no placeholder, because this is no ThumbHash in base64: \(base64)")
@@ -79,7 +79,7 @@ public struct Placeholder: Sendable {
         Placeholder(kind: .color(color))
     }
 
-    /// A GdkPaintable * of the app, such as a GdkTexture *. The placeholder keeps it alive; it may be animated.
+    /// Your own GdkPaintable *, such as a GdkTexture *. The placeholder keeps it alive. It may be animated.
     ///
     /// ![A butterfly, which the app draws](placeholder-paintable)
     @preconcurrency @MainActor
@@ -87,8 +87,8 @@ public struct Placeholder: Sendable {
         Placeholder(kind: .paintable(GObjectBox(retaining: pointer)))
     }
 
-    /// Another image, such as a thumbnail, loaded at the size of the widget when the load of the image itself starts. It
-    /// appears if it arrives first; the widget is empty until then.
+    /// Another image, such as a thumbnail, loaded at the size of the widget when the load of the image itself starts.
+    /// It appears if it arrives first. The widget is empty until then.
     ///
     /// ![A small image, enlarged to the size of the widget](placeholder-url)
     public static func url(_ url: URL) -> Placeholder {

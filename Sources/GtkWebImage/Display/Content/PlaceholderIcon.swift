@@ -14,12 +14,12 @@ final class PlaceholderIcon {
         self.pixelSize = pixelSize
     }
 
-    /// Draws the icon into a square box; a symbolic one in the text color of the widget.
+    /// Draws the icon into a square box. A symbolic icon has the text color of the widget.
     func draw(in context: DrawingContext) {
         guard let icon = icon(for: context.widget, context.direction) else { return }
         var colors: [GdkRGBA] = []
         if let widget = context.widget {
-            // Foreground, error, warning and success (GtkSymbolicColor) are all the same: a placeholder is one color.
+            // Foreground, error, warning and success (GtkSymbolicColor) are all the same, because a placeholder has one color.
             colors = Array(repeating: widget.textColor, count: 4)
         }
         let (snapshot, count) = (context.snapshot, gsize(colors.count))

@@ -8,13 +8,13 @@ struct SpinnerIndicator: ImageIndicating {
     func draw(on canvas: IndicatorCanvas, fraction: Double?, time: Double) {
         guard let ring = Ring(size, canvas) else { return }
         ring.draw(on: canvas, from: 0, to: 1, opacity: 0.15)
-        // Not one turn per second: at one frame per second the arc would appear to stand still.
+        // The speed is not one turn per second: at one frame per second the arc would appear to stand still.
         let turn = time * 0.9
         ring.draw(on: canvas, from: turn, to: turn + 0.3, opacity: 0.8)
     }
 }
 
-/// A ring that closes; a spinning arc while the progress is unknown.
+/// A ring that closes, or a spinning arc while the progress is unknown.
 struct RingIndicator: ImageIndicating {
     let size: Double
     var isAnimated: Bool { true }
@@ -27,7 +27,7 @@ struct RingIndicator: ImageIndicating {
     }
 }
 
-/// A bar that fills; a block that moves to and fro while the progress is unknown.
+/// A bar that fills, or a block that moves back and forth while the progress is unknown.
 struct BarIndicator: ImageIndicating {
     var isAnimated: Bool { true }
 

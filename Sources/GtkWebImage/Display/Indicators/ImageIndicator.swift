@@ -1,5 +1,5 @@
-/// A loading indicator. The paintable draws it over whatever the widget shows, in the text color of the widget, so it
-/// needs no widget of its own.
+/// A loading indicator. The paintable draws it over the content of the widget, in the text color of the widget, so it
+/// needs no additional widget.
 @preconcurrency @MainActor
 public struct ImageIndicator: Sendable {
     /// The look of the indicator.
@@ -31,7 +31,7 @@ public struct ImageIndicator: Sendable {
     /// ![An arc spins in a circle until the image is there](indicator-activity)
     ///
     /// - Parameters:
-    ///   - size: Width and height in application pixels; a smaller widget shrinks it.
+    ///   - size: Width and height in application pixels. A smaller widget shrinks it.
     ///   - delay: The time that a load must take before the indicator appears. Default: 0.15 s.
     public static func activity(size: Double, delay: Duration = .milliseconds(150)) -> ImageIndicator {
         ImageIndicator(SpinnerIndicator(size: size), delay: delay)
@@ -42,7 +42,7 @@ public struct ImageIndicator: Sendable {
     /// ![A ring closes until the image is there](indicator-progress)
     ///
     /// - Parameters:
-    ///   - size: Width and height in application pixels; a smaller widget shrinks it.
+    ///   - size: Width and height in application pixels. A smaller widget shrinks it.
     ///   - delay: The time that a load must take before the indicator appears. Default: 0.15 s.
     public static func progress(size: Double, delay: Duration = .milliseconds(150)) -> ImageIndicator {
         ImageIndicator(RingIndicator(size: size), delay: delay)
@@ -52,7 +52,7 @@ public struct ImageIndicator: Sendable {
 /// The look of an indicator. GTK draws it on the main thread, in each frame in which it is visible.
 @preconcurrency @MainActor
 public protocol ImageIndicating: Sendable {
-    /// Whether the indicator is drawn anew in every frame. Otherwise it is drawn only when the progress changes.
+    /// Whether the indicator is redrawn in every frame. Otherwise it is drawn only when the progress changes.
     var isAnimated: Bool { get }
 
     /// Draws the indicator.

@@ -2,16 +2,16 @@ internal import CWebImageGtk4
 import WebImageCore
 import WebImageLinux
 
-/// The playback of one animated image by one paintable. It sleeps while its widget is out of view, and while the paintable is
-/// not drawn.
+/// The playback of one animated image by one paintable. It sleeps while its widget is out of view, and while the
+/// paintable is not drawn.
 @MainActor
 final class PaintablePlayback {
     private var shared: SharedPlayer
     private let viewer: SharedPlayer.Viewer
-    /// The widget that shows the frames, and nothing else does, while it exists.
+    /// The widget that shows the frames, if it exists. No other widget shows them.
     private let widget: () -> UnsafeMutablePointer<GtkWidget>?
     private let onFrame: () -> Void
-    /// Since when a frame waits to be drawn, in seconds; `nil` when the one on display is drawn.
+    /// When the first frame began to wait for being drawn, in seconds; `nil` if the displayed frame was drawn.
     private var undrawnSince: Double?
     private var isAsleep = false
     /// Wakes a playback whose widget is out of view.
@@ -21,7 +21,7 @@ final class PaintablePlayback {
     /// - Parameters:
     ///   - widget: Returns the widget that shows the frames.
     ///   - onFrame: Called when another frame is due.
-    /// - Returns: `nil` for an image that is not animated.
+    /// - Returns: `nil` if the image is not animated.
     init?(
         _ image: WebImage,
         _ playback: ImagePlayback,
@@ -41,10 +41,10 @@ final class PaintablePlayback {
         sleepUnlessInView()
     }
 
-    /// Goes on with the same image in more pixels or frames.
+    /// Continues with the same image with more pixels or frames.
     func show(_ image: WebImage) {
         guard let other = shared.show(image) else { return }
-        // Another widget plays it in step already.
+        // Another widget already plays the image in step.
         shared.remove(viewer)
         shared = other
         shared.add(viewer)
@@ -58,7 +58,7 @@ final class PaintablePlayback {
         let wasAllowed = PlaybackEnvironment.allows(player.playback)
         player.playback = playback
         if playback.isAutomatic, !wasAutomatic { shared.start() }
-        // Otherwise a player that the app has started against the settings of the system goes on.
+        // Otherwise a player that the app has started against the system settings continues.
         if PlaybackEnvironment.allows(playback) != wasAllowed { shared.systemSettingsChanged() }
     }
 
@@ -82,13 +82,13 @@ final class PaintablePlayback {
         undrawnSince = nil
         if viewer.isOutOfView {
             viewer.isOutOfView = false
-            // A player that others see has gone on.
+            // A player with other viewers has continued.
             onFrame()
         }
         shared.setVisible(true, for: viewer)
     }
 
-    /// Notes that a frame was drawn, and wakes a sleeping playback. It runs inside of GTK's snapshot, where nothing may
+    /// Records that a frame was drawn, and wakes a sleeping playback. It runs within GTK's snapshot, where nothing may
     /// change, so the playback wakes in a later turn of the main loop.
     func didDraw(isOnScreen: Bool) {
         undrawnSince = nil
@@ -100,12 +100,12 @@ final class PaintablePlayback {
         sleepUnlessInView()
         let since = undrawnSince ?? MainLoopClock.shared.now
         undrawnSince = since
-        // Hidden windows draw nothing, nor does a paintable that nothing shows.
+        // Hidden windows draw nothing, nor does a paintable that no widget shows.
         if !isAsleep, MainLoopClock.shared.now - since > 1 { sleep() }
     }
 
-    /// Sleeps while a mapped widget is out of view, because GTK draws the changes of such a widget as well. One that is not
-    /// mapped sleeps until it is.
+    /// Sleeps while a mapped widget is out of view, because GTK also draws the changes of such a widget. An unmapped
+    /// widget sleeps until it is mapped.
     private func sleepUnlessInView() {
         guard !isAsleep, let widget = widget(), gtk_widget_get_mapped(widget) != 0, !widget.isInView else { return }
         guard let watcher = ViewWatcher(widget, { [weak self] in self?.wake() }) else { return }

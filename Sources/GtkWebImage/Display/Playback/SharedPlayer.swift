@@ -8,7 +8,7 @@ final class SharedPlayer {
     @MainActor
     final class Viewer {
         var onFrame: (() -> Void)?
-        /// Whether the widget is out of view, so that the frames need not be drawn until it comes back.
+        /// Whether the widget is out of view, so that its frames need not be drawn.
         var isOutOfView = false
         fileprivate var isVisible = true
     }
@@ -40,7 +40,7 @@ final class SharedPlayer {
     }
 
     /// The player for an image: the common one if playback is synchronized, else a new one.
-    /// - Returns: `nil` for an image that is not animated.
+    /// - Returns: `nil` if the image is not animated.
     static func player(for image: WebImage, _ playback: ImagePlayback) -> SharedPlayer? {
         guard image.animation != nil else { return nil }
         PlaybackEnvironment.start()
@@ -53,11 +53,11 @@ final class SharedPlayer {
         return player
     }
 
-    /// Goes on with the same image in more pixels or frames. All viewers get it.
-    /// - Returns: The common player of that image, if it has one that the viewer must join instead.
+    /// Continues with the same image with more pixels or frames, for all viewers.
+    /// - Returns: The shared player of that image, if there is one that the viewer must join instead.
     func show(_ image: WebImage) -> SharedPlayer? {
         if player.playback.isSynchronized {
-            // More pixels serve all viewers; with fewer, a larger widget would stay blurred.
+            // More pixels are better for all viewers. With fewer, a larger widget would stay blurred.
             let isSmaller = image.decodedSize.width < player.image.decodedSize.width
             if isSmaller, viewers.count(where: { $0.viewer != nil }) > 1 { return nil }
             let key = ObjectIdentifier(image.storage)
@@ -67,7 +67,7 @@ final class SharedPlayer {
         }
         let wasPlaying = player.isPlaying
         player.show(image)
-        // It plays again where it had reached the end of what had arrived.
+        // Playback resumes if it had reached the end of the frames that had arrived.
         if player.isPlaying, !wasPlaying { systemSettingsChanged() }
         return nil
     }
@@ -120,9 +120,9 @@ final class SharedPlayer {
 }
 
 extension AnimationPlayer {
-    /// Creates a player for an app that draws the frames itself: `onFrame` reports when `currentFrame` has changed.
-    /// Playback begins with `play()`.
-    /// - Returns: `nil` for an image that is not animated.
+    /// Creates a player for your own drawing code: `onFrame` is called when `currentFrame` has changed. Playback starts
+    /// with `play()`.
+    /// - Returns: `nil` if the image is not animated.
     public convenience init?(_ image: WebImage, _ playback: ImagePlayback = ImagePlayback()) {
         self.init(
             image,
@@ -139,6 +139,6 @@ extension AnimationPlayer {
     package nonisolated static var bufferedByteCount: Int { SharedPlayer.budget.used }
 
     /// The limit of `bufferedByteCount`: a sixteenth of the memory of the machine, at most 192 MiB. The current and the
-    /// next frame of each animation come on top.
+    /// next frame of each animation are not included.
     package nonisolated static var bufferLimit: Int { SharedPlayer.budget.limit }
 }

@@ -1,12 +1,12 @@
 import Glibc
 
-/// The way a widget changes from what it shows to a newly loaded image.
+/// How a widget changes from its content to a newly loaded image.
 ///
-/// Images from the memory cache appear without a transition, unless `BindingOptions.Display.animated` is set: nothing else
-/// was visible before them. There is no transition while gtk-enable-animations is off, or in a widget that is not
-/// mapped.
+/// Images from the memory cache appear without a transition, because nothing else was visible before them, unless
+/// `BindingOptions.Display.animated` is set. There is no transition if gtk-enable-animations is off, or in a widget
+/// that is not mapped.
 public struct ImageTransition: Sendable {
-    /// An edge of what the widget shows of the image: where the incoming one enters, the outgoing one leaves, or a card comes forward.
+    /// An edge of the visible part of the image: where the incoming image enters, the outgoing one leaves, or a card comes forward.
     public enum Edge: Sendable {
         /// The left edge.
         case left
@@ -20,16 +20,16 @@ public struct ImageTransition: Sendable {
 
     /// The effect that draws both images.
     public var effect: any ImageTransitioning
-    /// The length of the transition. Default: 0.2 s.
+    /// The length of the transition. Each built-in transition has its own default, from 0.2 to 0.4 s.
     public var duration: Duration
-    /// The pace of the transition. Default: `.easeOut`.
+    /// The pace of the transition. Each built-in transition has its own default.
     public var easing: ImageEasing
     /// Called on the main thread before the first frame of each transition is drawn. Default: nothing.
     public var onStart: (@MainActor @Sendable () -> Void)?
-    /// Called on the main thread when a transition is over, or is cut short by another image. Default: nothing.
+    /// Called on the main thread when a transition has ended, or is cut short by another image. Default: nothing.
     public var onEnd: (@MainActor @Sendable () -> Void)?
 
-    /// Creates a transition with a built-in or custom effect.
+    /// Creates a transition with a built-in or custom effect. Default: 0.2 s, `.easeOut`.
     public init(
         _ effect: any ImageTransitioning,
         duration: Duration = .milliseconds(200),
@@ -53,7 +53,7 @@ public struct ImageTransition: Sendable {
     /// ![An image slides in and pushes the other one out](transition-push)
     ///
     /// - Parameters:
-    ///   - edge: The edge at which the incoming image enters. Default: the right one.
+    ///   - pushesOutgoing: Whether the outgoing image leaves at the opposite edge. Default: no, it stays in place.
     ///   - pushesOutgoing: Whether the outgoing image leaves at the opposite edge. By default it stays in place.
     ///   - duration: The length of the transition. Default: 0.25 s.
     public static func slide(
@@ -64,7 +64,7 @@ public struct ImageTransition: Sendable {
         ImageTransition(SlideEffect(edge: edge, pushesOutgoing: pushesOutgoing), duration: duration)
     }
 
-    /// Slides the outgoing image off the incoming one, as a page that is taken away.
+    /// Slides the outgoing image off the incoming one, like a page that is taken away.
     ///
     /// ![An image slides upwards off another](transition-uncover)
     ///
@@ -80,7 +80,7 @@ public struct ImageTransition: Sendable {
     /// ![An image turns over to another on its back](transition-flip)
     ///
     /// - Parameters:
-    ///   - edge: The edge that comes forward, and moves to the opposite one. Default: the left one.
+    ///   - edge: The edge that comes forward, and moves to the opposite edge. Default: the left one.
     ///   - duration: The length of the transition. Default: 0.4 s.
     public static func flip(from edge: Edge = .left, duration: Duration = .milliseconds(400)) -> ImageTransition {
         ImageTransition(FlipEffect(edge: edge), duration: duration, easing: .easeInOut)
@@ -101,7 +101,7 @@ public struct ImageTransition: Sendable {
 /// A transition effect. It is pure arithmetic, evaluated for each frame on the main thread.
 public protocol ImageTransitioning: Sendable {
     /// Returns how both images are drawn.
-    /// - Parameter progress: From 0, only the outgoing image, to 1, only the incoming one.
+    /// - Parameter progress: From 0 (only the outgoing image) to 1 (only the incoming one).
     func layers(at progress: Double) -> TransitionLayers
 }
 

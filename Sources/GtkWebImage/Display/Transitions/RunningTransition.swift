@@ -13,15 +13,15 @@ final class RunningTransition {
     private var start: Double?
     private var time = 0.0
 
-    /// - Parameter focus: The point of the outgoing content that stays in view where it is cropped.
+    /// - Parameter focus: The point of the outgoing content that stays in view if it is cropped.
     init(from outgoing: DisplayedContent, focus: ImagePoint, _ transition: ImageTransition) {
         self.outgoing = outgoing
         self.focus = focus
         self.transition = transition
     }
 
-    /// Advances the transition to the time of a frame, in seconds. The first call sets the start, so that time spent
-    /// before the first frame does not count.
+    /// Advances the transition to the time of a frame, in seconds. The first call sets the start, so that time before
+    /// the first frame does not count.
     /// - Returns: Whether the transition is over.
     func advance(to time: Double) -> Bool {
         if start == nil { start = time }
@@ -35,7 +35,7 @@ final class RunningTransition {
         return duration > 0 ? (time - start) / duration : 1
     }
 
-    /// - Parameter incoming: Draws what the transition leads to.
+    /// - Parameter incoming: Draws the incoming content.
     func draw(in context: DrawingContext, incoming: (DrawingContext) -> Void) {
         let layers = transition.effect.layers(at: transition.easing.value(at: elapsedShare))
         if let crossfade = layers.crossfade {
@@ -53,12 +53,12 @@ final class RunningTransition {
         }
     }
 
-    /// The box has the aspect ratio of what the transition leads to, and may be larger than the widget.
+    /// The box has the aspect ratio of the incoming content, and may be larger than the widget.
     private func drawOutgoing(in context: DrawingContext) {
         context.visible { outgoing.drawCovering(in: $0, focus: focus) }
     }
 
-    /// Moves and turns what the widget shows of the box: an image that is moved by the rest, too, would leave a gap beside another.
+    /// Moves and turns only the visible part of the box. Moving the rest as well would leave a gap next to the other image.
     private func draw(_ layer: TransitionLayers.Layer, in context: DrawingContext, _ body: () -> Void) {
         guard layer.opacity > 0, layer.scale > 0 else { return }
         let (snapshot, overhang) = (context.snapshot, context.overhang)
@@ -73,7 +73,7 @@ final class RunningTransition {
         gtk_snapshot_translate(snapshot, &center)
         if (layer.rotation != 0 || layer.tilt != 0) && !context.hasDepth {
             let (across, down) = (Self.cosine(layer.rotation), Self.cosine(layer.tilt))
-            // Nothing is seen of an image from its edge, and GSK cannot invert a scale of zero.
+            // An image seen from its edge is invisible, and GSK cannot invert a scale of zero.
             guard abs(across) > 0.001, abs(down) > 0.001 else { return gtk_snapshot_restore(snapshot) }
             gtk_snapshot_scale(snapshot, Float(across), Float(down))
         } else if layer.rotation != 0 || layer.tilt != 0 {
