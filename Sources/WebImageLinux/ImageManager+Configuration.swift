@@ -30,8 +30,8 @@ extension ImageManager {
         /// ``/WebImageCore/ImageError/Code/imageTooLarge``. Default: 134,217,728.
         public var maximumPixelCount: Int
         /// The formats that images may have, by where they come from; another one fails with
-        /// ``/WebImageCore/ImageError/Code/formatNotAllowed``. Default: what browsers show but for SVG, and every
-        /// installed format from files and resources.
+        /// ``/WebImageCore/ImageError/Code/formatNotAllowed``. Default: the usual formats of the web and TIFF, and
+        /// every installed format from files and resources.
         public var formats = AllowedFormats()
         /// The loader of http and https URLs. Default: ``ImageDownloader/shared``.
         public var downloader: ImageDownloader

@@ -24,7 +24,7 @@ public struct AllowedFormats: Sendable, Hashable {
     /// Creates the default: ``web`` from the network, every installed format from files and resources.
     public init() {}
 
-    /// The formats that browsers show but for SVG: JPEG, PNG and APNG, GIF, WebP, BMP, ICO, AVIF and TIFF.
+    /// The usual formats of the web except SVG, and TIFF: JPEG, PNG and APNG, GIF, WebP, BMP, ICO, AVIF and TIFF.
     public static let web: Set<ImageFormat> = [.jpeg, .png, .gif, .webp, .bmp, .ico, .avif, .tiff]
 
     /// The formats that only a worker may decode when they come from the network.

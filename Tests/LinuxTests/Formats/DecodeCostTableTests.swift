@@ -5,13 +5,13 @@ import WebImageTesting
 
 @testable import WebImageCore
 
-@Suite("The bytes a pixel that the page on security names")
+@Suite("The bytes a pixel that the page on formats in detail names")
 struct DecodeCostTableTests {
     /// The numbers in the second column of the table, by its first.
     private static let table: [String: [Int]] = {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
-        let page = root.appending(path: "Sources/GtkWebImage/GtkWebImage.docc/Security.md")
+        let page = root.appending(path: "Sources/GtkWebImage/GtkWebImage.docc/FormatsInDetail.md")
         let lines = (try? String(contentsOf: page, encoding: .utf8))?.split(separator: "\n") ?? []
         let rows = lines.drop { !$0.hasPrefix("| Format | Bytes |") }.dropFirst(2).prefix { $0.hasPrefix("|") }
         return rows.reduce(into: [:]) { table, row in

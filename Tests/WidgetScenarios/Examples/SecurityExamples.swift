@@ -20,8 +20,6 @@ private func limits() {
 private func sandbox(configuration: inout ImageManager.Configuration) {
     // Images fail with decoderUnavailable rather than being decoded in the app's process.
     configuration.decoding = .sandboxed
-    // There are no workers.
-    configuration.decoding = .inProcess
 }
 
 private func protections() {
