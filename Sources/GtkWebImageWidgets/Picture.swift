@@ -15,13 +15,6 @@ public final class Picture: PictureBindable {
 
     /// The `GtkPicture *`, valid while the wrapper lives.
     public var nativeWidgetPointer: UnsafeMutableRawPointer { widget.pointer }
-
-    /// How the image fits into the widget, which also determines the size at which it is decoded. Default:
-    /// ``/GtkWebImage/ContentFit/contain``.
-    public var contentFit: ContentFit {
-        get { WidgetPointer(widget.pointer).contentFit }
-        set { WidgetPointer(widget.pointer).contentFit = newValue }
-    }
 }
 
 /// Makes the widget of a wrapper and takes the reference that the wrapper owns. Swift may release a wrapper right after its pointer was

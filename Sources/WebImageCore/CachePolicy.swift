@@ -1,23 +1,25 @@
 package import FoundationEssentials
 
-/// How a load uses the caches and the server, in the manner of Foundation's `URLRequest.CachePolicy`.
-public enum CachePolicy: Hashable, Sendable {
-    /// Memory is used first, then a stored response as far as RFC 9111 allows, then the loader. The default.
-    case standard
-    /// A stored response is used at any age. The loader is asked only if there is none.
-    case cachedElseLoad
-    /// Only the caches are used, at any age. A miss fails with ``ImageError/Code/notInCache``.
-    case cachedOnly
-    /// The partial handler receives the cached image at once, and one conditional request asks the server whether it is
-    /// current. The completion receives the outcome. If the server is unreachable, it receives the cached image, and
-    /// ``LoadResponse/refreshError`` says why.
-    case refresh
-    /// The caches are not read. The loaded image replaces what they hold.
-    case reload
+extension ImageRequest {
+    /// How a load uses the caches and the server, in the manner of Foundation's `URLRequest.CachePolicy`.
+    public enum CachePolicy: Hashable, Sendable {
+        /// The memory cache serves, then a stored response as RFC 9111 allows it, then the loader. The default.
+        case standard
+        /// A stored response serves however old it is; the loader is asked only when there is none.
+        case cachedElseLoad
+        /// Only the caches serve, however old their copy is. A miss ends in ``ImageError/Code/notInCache``.
+        case cachedOnly
+        /// The cached image is handed to the partial handler at once, and the server is asked whether it is still current,
+        /// which costs one conditional request. The completion receives the outcome. When the server cannot be reached, it
+        /// receives the cached image, and ``LoadResponse/refreshError`` says why.
+        case refresh
+        /// The caches are not read. What the loader sends replaces what they hold.
+        case reload
+    }
 }
 
 // The meaning of a policy, decision by decision. A new policy answers each of these questions.
-extension CachePolicy {
+extension ImageRequest.CachePolicy {
     /// Whether the caches may serve the load.
     var readsCaches: Bool {
         switch self {
@@ -63,7 +65,7 @@ extension CachePolicy {
 
     /// The policy that transfers are shared by. A load that reloads gets the same bytes as a standard load, if neither
     /// reads the caches.
-    var forSharing: CachePolicy {
+    var forSharing: ImageRequest.CachePolicy {
         switch self {
         case .standard, .reload: .standard
         case .cachedElseLoad, .cachedOnly, .refresh: self

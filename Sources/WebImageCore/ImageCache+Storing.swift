@@ -102,9 +102,9 @@ extension ImageCache {
     /// another version. Images in a read-only directory of the app have no attachment unless they are also stored.
     /// - Parameters:
     ///   - data: At most ``CacheEntry/maximumAttachmentByteCount`` bytes; `nil` removes them.
-    ///   - Throws: ``ImageError/Code/notStored`` if there is no original, if there are too many bytes, or if the file
-    ///     cannot be written, and ``ImageError/Code/cancelled`` if the awaiting task was cancelled.
-    ///   written, and ``ImageError/Code/cancelled`` when the awaiting task was cancelled.
+    ///   - request: A URL or an ``ImageRequest``.
+    /// - Throws: ``ImageError/Code/notStored`` if there is no original, if there are too many bytes, or if the file
+    ///   cannot be written, and ``ImageError/Code/cancelled`` if the awaiting task was cancelled.
     public func setAttachment(_ data: Data?, for request: some ImageRequestConvertible) async throws(ImageError) {
         let (write, request) = (CacheWrite(), manager.pipeline.prepare(request.imageRequest))
         if let count = data?.count, count > CacheEntry.maximumAttachmentByteCount {

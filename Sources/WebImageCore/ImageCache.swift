@@ -17,13 +17,8 @@ public struct ImageCache: Sendable {
     /// The contents of the memory cache, and its numbers of hits and misses.
     public var memoryStatistics: MemoryCacheStatistics { parts.memoryCache.statistics }
 
-    /// Removes all sizes of an image from memory. Widgets that show the image keep it.
-    public func removeFromMemory(_ request: some ImageRequestConvertible) {
-        for key in keys(for: request) { parts.memoryCache.removeImages(source: key) }
-    }
-
-    /// Removes all images from memory. Widgets that show them keep them.
-    public func removeAllFromMemory() {
+    /// Removes all images from memory, within the call.
+    package func removeAllFromMemory() {
         parts.memoryCache.removeAll()
     }
 
@@ -37,12 +32,12 @@ public struct ImageCache: Sendable {
 
     /// The name of that file within the directory of the cache. A file in a read-only directory must have this name.
     public func fileName(for request: some ImageRequestConvertible) -> String? {
-        parts.dataCache?.fileName(for: key(for: request))
+        (parts.dataCache as? DiskCache)?.fileName(for: key(for: request))
     }
 
     /// The number of file-system calls that have failed since the start.
-    public var diskFailureCount: Int {
-        (parts.dataCache?.failureCount ?? 0) + (parts.renditionCache?.failureCount ?? 0)
+    package var diskFailureCount: Int {
+        ((parts.dataCache as? DiskCache)?.failureCount ?? 0) + (parts.renditionCache?.failureCount ?? 0)
     }
 
     /// The tiers that have an image: memory at the requested size, the disk at that size or as the original.
@@ -50,26 +45,30 @@ public struct ImageCache: Sendable {
         await perform { findTiers(request.imageRequest) }
     }
 
-    /// The bytes of the original on disk, which this call counts as used; `nil` if there is none or it is damaged.
+    /// The bytes of an image as its server sent them, from the disk cache; `nil` if it has none or they are damaged. Reading them does
+    /// not make the image fresher.
     public func data(for request: some ImageRequestConvertible) async -> Data? {
         await perform { serving(request).lazy.compactMap { parts.dataCache?.entry(for: $0.sourceKey)?.data }.first }
     }
 
-    /// The ThumbHash of an image on disk; `nil` if there is none, as without `ImageManager.Configuration.keepsThumbHashes`.
+    /// The ThumbHash of an image, from the disk cache; `nil` if the image was stored without one. A manager with
+    /// `keepsThumbHashes` in its configuration makes them.
     public func thumbHash(for request: some ImageRequestConvertible) async -> ThumbHash? {
         await perform { keys(for: request).lazy.compactMap { parts.dataCache?.metadata(for: $0)?.thumbHash }.first }
     }
 
-    /// Removes all sizes of an image.
+    /// Removes all sizes of an image. Widgets that show it keep it.
     public func remove(_ request: some ImageRequestConvertible, from tiers: CacheTiers = .all) async {
         if tiers.contains(.originals) { for key in keys(for: request) { parts.storeOrder.outdate(key) } }
         await perform { for key in keys(for: request) { remove(key, tiers) } }
     }
 
-    /// Removes all images from the disk.
-    public func removeAllFromDisk() async {
-        parts.storeOrder.outdateAll()
-        await perform { removeAllFromDiskBlocking() }
+    /// Removes all images. Widgets that show them keep them.
+    public func removeAll(from tiers: CacheTiers = .all) async {
+        if tiers.contains(.memory) { parts.memoryCache.removeAll() }
+        guard !tiers.isDisjoint(with: .disk) else { return }
+        if tiers.contains(.originals) { parts.storeOrder.outdateAll() }
+        await perform { removeAllBlocking(tiers) }
     }
 
     /// Removes images from memory and disk that are too old, and the oldest images above the size limit. The library does this
@@ -139,14 +138,16 @@ extension ImageCache {
         parts.versions.change(key)
     }
 
-    private func removeAllFromDiskBlocking() {
-        parts.versions.changeAll()
-        if let dataCache = parts.dataCache {
-            parts.storeOrder.performForAll(dataCache.removeAll) { dataCache.remove($0) }
+    private func removeAllBlocking(_ tiers: CacheTiers) {
+        if tiers.contains(.originals) {
+            parts.versions.changeAll()
+            if let dataCache = parts.dataCache {
+                parts.storeOrder.performForAll(dataCache.removeAll) { dataCache.remove($0) }
+            }
+            // A load may have read them before they were removed.
+            parts.versions.changeAll()
         }
-        // A load may have read originals before they were removed.
-        parts.versions.changeAll()
-        parts.renditionCache?.removeAll()
+        if tiers.contains(.renditions) { parts.renditionCache?.removeAll() }
     }
 
     private func removeExpiredBlocking() {

@@ -6,7 +6,7 @@ extension ImageError {
     public struct Attempt: Sendable {
         /// The URL of the attempt: the requested URL, a variant, the URL for metered networks, or a fallback.
         public let url: URL
-        /// Why the attempt failed. The ``ImageError/history`` of this error is empty.
+        /// Why the attempt failed. The ``ImageError/attemptCount`` of this error is empty.
         public let error: ImageError
         /// When the attempt began.
         public let date: Date
@@ -41,16 +41,16 @@ extension ImageError {
     ///
     /// Empty if there was no attempt, because the load was cancelled or had no URL. If there are more than 64 attempts,
     /// only the first ones and the last one are kept.
-    public var history: [Attempt] { attemptList.map { $0.earlier + [$0.last] } ?? [] }
+    public var attempts: [Attempt] { attemptList.map { $0.earlier + [$0.last] } ?? [] }
 
-    /// The error and its ``history`` as a tree, with a line for each URL and each attempt, for logs and bug reports.
+    /// The error and its ``attempts`` as a tree, with a line for each URL and each attempt, for logs and bug reports.
     /// URLs are printed without secrets.
     ///
     ///     print(error.report)
     public var report: String {
-        guard let first = history.first else { return description }
+        guard let first = attempts.first else { return description }
         var groups: [(url: URL, attempts: [Attempt])] = []
-        for attempt in history {
+        for attempt in attempts {
             if groups.last?.url == attempt.url {
                 groups[groups.count - 1].attempts.append(attempt)
             } else {
@@ -89,7 +89,7 @@ extension ImageError {
     /// The error of a load that was started because another one had failed.
     func following(_ earlier: ImageError?) -> ImageError {
         guard let earlier, let list = attemptList else { return self }
-        return ending(list.last, after: earlier.history + list.earlier)
+        return ending(list.last, after: earlier.attempts + list.earlier)
     }
 }
 

@@ -73,7 +73,7 @@ public struct ImageError: Error, Sendable {
         let remedy: String
         var head: ResponseHead?
         let retryAfter: Duration?
-        var attempts = 1
+        var attemptCount = 1
         var isRemembered = false
         var attemptList: AttemptList?
         var dependsOnRequest = false
@@ -106,9 +106,9 @@ public struct ImageError: Error, Sendable {
     /// The delay that the server asks for before a retry (Retry-After: RFC 9110, section 10.2.3).
     public var retryAfter: Duration? { content.retryAfter }
     /// The number of calls of the loader before the error was reported: 1 without a retry.
-    public package(set) var attempts: Int {
-        get { content.attempts }
-        set { content.attempts = newValue }
+    public package(set) var attemptCount: Int {
+        get { content.attemptCount }
+        set { content.attemptCount = newValue }
     }
     /// Whether the error comes from the failure cache: the same load failed before and was not attempted again.
     public package(set) var isRemembered: Bool {
@@ -173,7 +173,7 @@ extension ImageError: CustomStringConvertible {
     /// values of the query), and truncated if it is long.
     public var description: String {
         let address = url.map { " <\($0.textForMessages)>" } ?? ""
-        let tries = isRemembered ? ", remembered" : attempts > 1 ? ", \(attempts) attempts" : ""
+        let tries = isRemembered ? ", remembered" : attemptCount > 1 ? ", \(attemptCount) attempts" : ""
         return "\(reason)\(address) (\(code)\(tries)). \(remedy)"
     }
 }

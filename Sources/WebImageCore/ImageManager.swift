@@ -63,12 +63,12 @@ public final class ImageManager: Sendable {
     public var coders: CoderRegistry { dependencies.coders }
 
     /// Whether the machine is online, and whether to save data or power. ``observeNetwork(_:)`` reports changes.
-    public var networkStatus: NetworkStatus { network.status }
+    public var networkStatus: ImageNetworkStatus { network.status }
 
     /// Whether the app works offline, for example because its user has chosen so. Default: `false`. You can set it on any thread.
     ///
     /// While it is true, the manager asks no server, not even one on this machine or the local network. Images come
-    /// from the caches; other loads fail with ``ImageError/Code/offline`` or wait up to ``RetryPolicy/offlineWait``,
+    /// from the caches; other loads fail with ``ImageError/Code/offline`` or wait up to ``ImageRetryPolicy/offlineWait``,
     /// and prefetchers pause. Running loads continue. When it becomes false, widgets whose load has failed load again.
     public var isOffline: Bool {
         get { network.isOffline }
@@ -97,7 +97,7 @@ public final class ImageManager: Sendable {
     }
 
     /// Calls a handler with every change of ``networkStatus``, on any thread, for as long as the token exists.
-    public func observeNetwork(_ handler: @escaping @Sendable (NetworkStatus) -> Void) -> ObservationToken {
+    public func observeNetwork(_ handler: @escaping @Sendable (ImageNetworkStatus) -> Void) -> ObservationToken {
         network.observe(handler)
     }
 
@@ -126,7 +126,7 @@ public final class ImageManager: Sendable {
     ///   - request: A URL or an ``ImageRequest``.
     ///   - progress: Receives the number of bytes so far, and the length of the body if the server states it. Default: no progress.
     ///   - partial: Receives partial images with ``ImageRequest/Loading/progressive``, and the cached image with
-    ///     ``CachePolicy/refresh``. Default: none are made.
+    ///     ``ImageRequest/CachePolicy-swift.enum/refresh``. Default: none are made.
     ///   - completion: Called exactly once.
     /// - Returns: A handle to cancel the load, to change its priority, or to await it.
     @discardableResult
@@ -154,7 +154,7 @@ public final class ImageManager: Sendable {
     ///   - dispatcher: Where the callbacks are called.
     ///   - progress: Receives the number of bytes so far, and the length of the body if the server states it. Default: no progress.
     ///   - partial: Receives partial images with ``ImageRequest/Loading/progressive``, and the cached image with
-    ///     ``CachePolicy/refresh``. Default: none are made.
+    ///     ``ImageRequest/CachePolicy-swift.enum/refresh``. Default: none are made.
     ///   - completion: Called exactly once.
     /// - Returns: A handle to cancel the load, to change its priority, or to await it.
     @discardableResult

@@ -30,7 +30,7 @@ public struct ImageRequest: Hashable, Sendable {
     /// Whether the load fails at once if its URL has failed before. Default: it does.
     public var rememberedFailure: RememberedFailure
     /// How the caches and the server are used. Default: as RFC 9111 specifies.
-    public var cachePolicy: CachePolicy
+    public var cachePolicy: ImageRequest.CachePolicy
     /// The cache tiers that are read and written. Default: all.
     public var cacheAccess = CacheAccess()
     /// The size to decode at. Default: `nil`, which is the size of the widget in device pixels if a widget shows the
@@ -161,7 +161,7 @@ public struct ImageRequest: Hashable, Sendable {
         priority: ImagePriority = .normal,
         loading: Loading = .complete,
         rememberedFailure: RememberedFailure = .counts,
-        cachePolicy: CachePolicy = .standard,
+        cachePolicy: ImageRequest.CachePolicy = .standard,
         decodeSize: DecodeSize? = nil,
         transformer: ImageTransformer? = nil,
         scale: Double? = nil

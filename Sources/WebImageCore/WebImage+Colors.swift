@@ -11,7 +11,7 @@ extension WebImage {
 
     /// The colors of a rectangle of ``pixels``, row by row from the top, with straight alpha.
     /// - Returns: `nil` if the rectangle is not within the image.
-    public func colors(x: Range<Int>, y: Range<Int>) -> [ImageColor]? {
+    package func colors(x: Range<Int>, y: Range<Int>) -> [ImageColor]? {
         let pixels = pixels
         guard (0...pixels.size.width).contains(x.lowerBound), x.upperBound <= pixels.size.width,
             (0...pixels.size.height).contains(y.lowerBound), y.upperBound <= pixels.size.height

@@ -138,7 +138,7 @@ public struct WebImage: Sendable {
     }
     /// The size in memory in bytes: the pixels, and the file of an animated image. A renderer that has drawn the image
     /// keeps an additional copy of the pixels.
-    public var cost: Int { content.pixels.byteCount + (animation?.byteCount ?? 0) }
+    public var byteCount: Int { content.pixels.byteCount + (animation?.byteCount ?? 0) }
 
     /// The number of pixels in `pixels` per application pixel: the scale factor of the screen if the image was decoded for
     /// a widget, else `scale`. Transformers use it to convert radii and border widths.

@@ -7,14 +7,12 @@ extension ImageManager {
     public struct Configuration: Sendable {
         /// The limit of the memory cache in bytes of decoded pixels. Default: an eighth of the machine's memory, at
         /// most 256 MiB.
-        public var memoryCacheLimit: Int
+        public var maximumMemoryCacheByteCount: Int
         /// The number of images that the memory cache keeps. Default: 10,000.
-        public var memoryCacheCountLimit: Int
+        public var maximumMemoryCacheCount: Int
         /// How long the memory cache serves an image after it has got it, unless ImageRequest.cacheLifetime says so. Default: `nil`,
         /// until it is evicted.
         public var memoryCacheLifetime: Duration?
-        /// A cache of decoded images that replaces the library's, whose limits do not apply to it. Default: none.
-        public var memoryCache: (any MemoryCaching)?
         /// The disk cache; `nil` for none. Default: see ``DiskCache``.
         public var diskCache: DiskCache?
         /// A store for original files that replaces the disk cache's. Default: none.
@@ -36,7 +34,7 @@ extension ImageManager {
         /// The loader of http and https URLs. Default: ``ImageDownloader/shared``.
         public var downloader: ImageDownloader
         /// When a failed load is retried. Default: see RetryPolicy.
-        public var retryPolicy: RetryPolicy
+        public var retryPolicy: ImageRetryPolicy
         /// How long permanent failures are remembered, such as a missing file (404, 410) or a damaged image. Meanwhile
         /// a load fails at once. Default: 5 minutes; zero: not at all.
         public var failureCacheDuration: Duration
@@ -52,9 +50,6 @@ extension ImageManager {
         /// libcurl takes the host for another one, as 2130706433 and 127.1 for 127.0.0.1, for the URL with that host.
         /// Called from any thread. Default: true.
         public var shouldLoad: (@Sendable (_ url: URL) -> Bool)?
-        /// Whether a failure is remembered. Default: when another try would fail the same way: status 404 or 410, a body that is too
-        /// large or of a type that is no image, bad data, too many pixels, an unknown format, a decoder that crashed or hung.
-        public var shouldRememberFailure: (@Sendable (_ url: URL, _ error: ImageError) -> Bool)?
         /// The app's own loaders, which are asked in this order and before the library's.
         public var loaders: [any DataLoading]
         /// The app's own decoders, which are asked in this order and before the library's.
@@ -78,12 +73,12 @@ extension ImageManager {
 
         /// Makes a configuration with the default settings.
         public init() {
-            memoryCacheCountLimit = 10_000
-            memoryCacheLimit = min(SystemResources.memorySize / 8, 256 << 20)
+            maximumMemoryCacheCount = 10_000
+            maximumMemoryCacheByteCount = min(SystemResources.memorySize / 8, 256 << 20)
             diskCache = DiskCache()
             maximumPixelCount = DecodeOptions().maximumPixelCount
             downloader = .shared
-            retryPolicy = RetryPolicy()
+            retryPolicy = ImageRetryPolicy()
             failureCacheDuration = .seconds(300)
             loaders = []
             decoders = []
@@ -103,7 +98,7 @@ extension ImageManager.Configuration {
         public var directory: String
         /// The limit in bytes of everything in the directory. Default: a tenth of the free space, at most 500 MB. It is
         /// found out when the cache is first written, and each time that it is read here, which asks the file system.
-        public var sizeLimit: Int {
+        public var maximumByteCount: Int {
             get { ownSizeLimit ?? Self.defaultSizeLimit(at: directory) }
             set { ownSizeLimit = newValue }
         }

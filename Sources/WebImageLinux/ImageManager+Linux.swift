@@ -53,11 +53,10 @@ extension ImageManager {
         var formats = configuration.formats
         if let sandbox, sandbox.0.drawsSafely { formats.inWorkers = [.svg] }
         var dependencies = Pipeline.Dependencies(
-            memoryCache: configuration.memoryCache
-                ?? MemoryCache(
-                    costLimit: configuration.memoryCacheLimit,
-                    countLimit: configuration.memoryCacheCountLimit
-                ),
+            memoryCache: MemoryCache(
+                costLimit: configuration.maximumMemoryCacheByteCount,
+                countLimit: configuration.maximumMemoryCacheCount
+            ),
             dataCache: configuration.dataCache ?? disk?.originals,
             loaders: LoaderRegistry(configuration.loaders + builtIn),
             coders: .builtIn(
@@ -93,7 +92,6 @@ extension ImageManager {
         dependencies.scaler = configuration.scaling?.makeScaler()
         dependencies.cacheKeyFilter = configuration.cacheKeyFilter
         dependencies.shouldLoad = configuration.shouldLoad
-        dependencies.shouldRememberFailure = configuration.shouldRememberFailure
         self.init(dependencies: dependencies)
         retain(configuration.memoryMonitor.observe { [weak self] pressure in self?.trimMemory(for: pressure) })
     }

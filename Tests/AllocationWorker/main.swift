@@ -46,7 +46,7 @@ func reportBinding(isHit: Bool) {
     let file = TestImage.solid(0x336699, size: PixelSize(width: 160, height: 120))
     let urls = (0..<50).map { URL(string: "https://example.org/some/folder/\($0).png")! }
     for url in urls { loader.answer(url, with: file) }
-    let manager = ImageManager.testing(loader)
+    ImageManager.shared = .testing(loader)
     let window = gtk_window_new()!
     let box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)!
     gtk_window_set_child(UnsafeMutableRawPointer(window).assumingMemoryBound(to: GtkWindow.self), box)
@@ -56,7 +56,7 @@ func reportBinding(isHit: Bool) {
         gtk_box_append(UnsafeMutableRawPointer(box).assumingMemoryBound(to: GtkBox.self), picture)
         return WidgetPointer(picture)
     }
-    for (picture, url) in zip(pictures, urls) where isHit { picture.setImage(with: url, manager: manager) }
+    for (picture, url) in zip(pictures, urls) where isHit { picture.setImage(with: url) }
     gtk_window_present(UnsafeMutableRawPointer(window).assumingMemoryBound(to: GtkWindow.self))
     _ = MainLoopPump.run(until: {
         pictures.allSatisfy {
@@ -71,7 +71,7 @@ func reportBinding(isHit: Bool) {
         for _ in 0..<count / pictures.count {
             round += 1
             for (index, picture) in pictures.enumerated() {
-                picture.setImage(with: urls[(index + round) % urls.count], manager: manager)
+                picture.setImage(with: urls[(index + round) % urls.count])
             }
         }
     }

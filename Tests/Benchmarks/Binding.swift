@@ -21,7 +21,7 @@ struct Binding: ParsableCommand {
         let file = TestImage.solid(0x336699, size: PixelSize(width: 160, height: 120))
         let urls = (0..<2000).map { URL(string: "https://example.org/some/folder/\($0).png")! }
         for url in urls { loader.answer(url, with: file) }
-        let manager = ImageManager.testing(loader)
+        ImageManager.shared = .testing(loader)
         let window = gtk_window_new()!
         let box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)!
         gtk_window_set_child(UnsafeMutableRawPointer(window).assumingMemoryBound(to: GtkWindow.self), box)
@@ -33,34 +33,34 @@ struct Binding: ParsableCommand {
         }
         // The first image of a widget also creates the state that stays with the widget.
         measure("first image of a widget that is not on screen", pictures.count, rounds: 1, limit: 54) { _ in
-            for (index, picture) in pictures.enumerated() { picture.setImage(with: urls[index], manager: manager) }
+            for (index, picture) in pictures.enumerated() { picture.setImage(with: urls[index]) }
         }
         measure("not in memory, not on screen", pictures.count, limit: 2.2) { round in
             for (index, picture) in pictures.enumerated() {
-                picture.setImage(with: urls[200 + (index + round) % 200], manager: manager)
+                picture.setImage(with: urls[200 + (index + round) % 200])
             }
         }
         gtk_window_present(UnsafeMutableRawPointer(window).assumingMemoryBound(to: GtkWindow.self))
         _ = MainLoopPump.run(until: { pictures.allSatisfy { $0.currentImage != nil } })
         measure("the same again", pictures.count, limit: 0.1) { _ in
             for (index, picture) in pictures.enumerated() {
-                picture.setImage(with: urls[200 + (index + 8) % 200], manager: manager)
+                picture.setImage(with: urls[200 + (index + 8) % 200])
             }
         }
         measure("in memory, on screen", pictures.count, limit: 1.1) { round in
             for (index, picture) in pictures.enumerated() {
-                picture.setImage(with: urls[200 + (index + round) % 200], manager: manager)
+                picture.setImage(with: urls[200 + (index + round) % 200])
             }
         }
         measure("not in memory, on screen, cancelled", pictures.count, limit: 9.2) { round in
             for (index, picture) in pictures.enumerated() {
-                picture.setImage(with: urls[400 + (index + round) % 200], manager: manager)
-                picture.cancelCurrentImageLoad()
+                picture.setImage(with: urls[400 + (index + round) % 200])
+                picture.cancelImageLoad()
             }
         }
         measure("not in memory, on screen", pictures.count, rounds: 7, limit: 9.2) { round in
             for (index, picture) in pictures.enumerated() {
-                picture.setImage(with: urls[600 + 200 * round + index], manager: manager)
+                picture.setImage(with: urls[600 + 200 * round + index])
             }
         }
         _ = MainLoopPump.run(until: { pictures.allSatisfy { $0.currentImage != nil } })

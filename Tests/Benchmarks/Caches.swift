@@ -32,7 +32,7 @@ struct Caches: ParsableCommand {
             $0.initializeMemory(as: UInt8.self, repeating: 0)
         }!
         let images = requests.map { _ in WebImage(pixels: pixels, naturalSize: PixelSize(width: 64, height: 48)) }
-        let cost = images[0].cost
+        let cost = images[0].byteCount
         let (full, half) = (MemoryCache(costLimit: cost * 1000), MemoryCache(costLimit: cost * 500))
         let queries = requests.map { MemoryQuery($0) }
         for (request, image) in zip(requests, images) { full.store(MemoryEntry(image, for: ImageKey(request))) }
@@ -40,8 +40,10 @@ struct Caches: ParsableCommand {
         measure("memory: hit", limit: 0) { precondition(full.entry(for: queries[$0]) != nil) }
         let empty = MemoryCache(costLimit: cost * 1000)
         measure("memory: miss", limit: 0) { precondition(empty.entry(for: queries[$0]) == nil) }
-        measure("memory: put, known key", limit: 18) { full.store(MemoryEntry(images[$0], for: queries[$0].key)) }
-        measure("memory: put and evict", limit: 19) { half.store(MemoryEntry(images[$0], for: queries[$0].key)) }
+        measure("memory: put, known key", limit: 18) {
+            full.store(MemoryEntry(images[$0], for: ImageKey(requests[$0])))
+        }
+        measure("memory: put and evict", limit: 19) { half.store(MemoryEntry(images[$0], for: ImageKey(requests[$0]))) }
     }
 
     /// - Parameter limit: The allocations that each call may take.
@@ -71,7 +73,7 @@ struct Caches: ParsableCommand {
         let image = try coder.decode(photo, options: options)
         for index in 0..<100 { disk.store(CacheEntry(key: "original \(index)", data: photo, storedAt: Date())) }
         disk.flush()
-        print("disk: original \(photo.count) bytes, pixels \(image.cost)")
+        print("disk: original \(photo.count) bytes, pixels \(image.byteCount)")
         var renditions: [(hasRoom: Bool, milliseconds: Double)] = []
         for hasRoom in [true, false] {
             let (data, encoding) = renditionCoder.encode(image, hasRoom: hasRoom)!

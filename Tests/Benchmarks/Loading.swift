@@ -93,7 +93,7 @@ struct Loading: ParsableCommand {
     private func load(_ urls: [URL], _ directory: String?) -> Measurement {
         var configuration = ImageManager.Configuration()
         configuration.diskCache = directory.map { ImageManager.Configuration.DiskCache(directory: $0) }
-        configuration.diskCache?.sizeLimit = 2_000_000_000
+        configuration.diskCache?.maximumByteCount = 2_000_000_000
         configuration.downloader = ImageDownloader()
         configuration.decoding = decoding.configuration
         let manager = ImageManager(configuration: configuration)

@@ -71,14 +71,13 @@ struct Pages: ParsableCommand {
         var configuration = ImageManager.Configuration()
         configuration.diskCache = ImageManager.Configuration.DiskCache(directory: folder.path)
         configuration.decoding = decoding.configuration
-        let manager = ImageManager(configuration: configuration)
+        ImageManager.shared = ImageManager(configuration: configuration)
         let wall = Wall(count: count)
         var failures: [any Error] = []
         var loadedCount = 0
         for (index, picture) in wall.pictures.enumerated() {
             picture.setImage(
                 with: server.url("/\(index)"),
-                manager: manager,
                 completion: { result in
                     loadedCount += 1
                     if case .failure(let error) = result { failures.append(error) }
@@ -151,7 +150,7 @@ private final class Wall {
 
     func startCounting() {
         for picture in pictures.dropFirst(Self.countInView) {
-            picture.animationPlayer?.onFrame = { [weak self] _ in self?.countOutOfView += 1 }
+            picture.imageBinding.player?.onFrame = { [weak self] _ in self?.countOutOfView += 1 }
         }
         let callback: @convention(c) (gpointer, gpointer) -> Void = { _, wall in
             let wall = Unmanaged<Wall>.fromOpaque(wall).takeUnretainedValue()
@@ -169,7 +168,9 @@ private final class Wall {
 
     private func didPaint() {
         for index in shownCounts.indices {
-            guard let frame = pictures[index].animationPlayer?.currentFrameIndex, frame != last[index] else { continue }
+            guard let frame = pictures[index].imageBinding.player?.currentFrameIndex, frame != last[index] else {
+                continue
+            }
             if last[index] >= 0 { shownCounts[index] += 1 }
             last[index] = frame
         }

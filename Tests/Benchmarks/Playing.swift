@@ -56,11 +56,11 @@ struct Playing: ParsableCommand {
     static func drawing(_ paintable: ImagePaintable) -> () -> Void {
         var last = -1
         return {
-            let index = paintable.animationPlayer?.currentFrameIndex ?? 0
+            let index = paintable.imageBinding.player?.currentFrameIndex ?? 0
             guard index != last else { return }
             last = index
             let snapshot = gtk_snapshot_new()
-            gdk_paintable_snapshot(OpaquePointer(paintable.nativePaintablePointer), snapshot, 480, 360)
+            gdk_paintable_snapshot(paintable.nativePaintable, snapshot, 480, 360)
             if let node = gtk_snapshot_free_to_node(snapshot) { gsk_render_node_unref(node) }
         }
     }

@@ -125,7 +125,7 @@ struct Sandbox: ParsableCommand {
                 let next = ContinuousClock.now + .microseconds(16_667)
                 _ = MainLoopPump.run(until: { ContinuousClock.now >= next })
                 draw()
-                if let player = paintable.animationPlayer { shown.insert(player.currentFrameIndex) }
+                if let player = paintable.imageBinding.player { shown.insert(player.currentFrameIndex) }
             }
             costs.append(OwnProcess.cpuSeconds - cpu)
             print("GIF, \(name): \(Rounds.format(costs.last ?? 0)) CPU s, \(shown.count) frames")

@@ -61,7 +61,7 @@ struct Scale: ParsableCommand {
         let urls = Self.urls(count)
         for url in urls { loader.answer(url, with: Self.file) }
         // Each is loaded, decoded and delivered.
-        let manager = ImageManager.testing(loader) { $0.memoryCacheLimit = 0 }
+        let manager = ImageManager.testing(loader) { $0.maximumMemoryCacheByteCount = 0 }
         return Self.load(urls, with: manager)
     }
 
@@ -81,9 +81,9 @@ struct Scale: ParsableCommand {
         }
         disk.flush()
         let manager = ImageManager.testing(FakeLoader()) { configuration in
-            configuration.memoryCacheLimit = 0
+            configuration.maximumMemoryCacheByteCount = 0
             configuration.diskCache = .init(directory: folder.path)
-            configuration.diskCache?.sizeLimit = 1 << 40
+            configuration.diskCache?.maximumByteCount = 1 << 40
         }
         let wanted = stride(from: 0, to: count, by: max(count / 1000, 1)).map { urls[$0] }
         return Self.load(wanted, with: manager)
@@ -96,7 +96,7 @@ struct Scale: ParsableCommand {
         let loader = FakeLoader()
         let urls = Self.urls(count)
         for url in urls { loader.answer(url, with: Self.file) }
-        let manager = ImageManager.testing(loader)
+        ImageManager.shared = .testing(loader)
         let window = UnsafeMutableRawPointer(gtk_window_new()!).assumingMemoryBound(to: GtkWindow.self)
         let grid = UnsafeMutableRawPointer(gtk_grid_new()!).assumingMemoryBound(to: GtkGrid.self)
         let pictures = (0..<count).map { index in
@@ -113,7 +113,7 @@ struct Scale: ParsableCommand {
         var missing = count
         MainThreadMeter.start()
         for (picture, url) in zip(pictures, urls) {
-            WidgetPointer(picture).setImage(with: url, manager: manager) { _ in missing -= 1 }
+            WidgetPointer(picture).setImage(with: url) { _ in missing -= 1 }
         }
         _ = MainLoopPump.run(until: { missing == 0 }, timeout: .seconds(300))
         let seconds = MainThreadMeter.take()

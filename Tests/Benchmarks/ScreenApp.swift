@@ -59,6 +59,7 @@ final class ScreenApp {
     func run() throws -> LoadFigures {
         // An app has its manager, and the manager its workers, before most windows. `startup` measures the first image of an app.
         let manager = makeManager()
+        ImageManager.shared = manager
         Self.wait(.milliseconds(700))
         var figures = LoadFigures()
         LoopTurns.begin()
@@ -70,7 +71,7 @@ final class ScreenApp {
             var request = ImageRequest(url: load.urls[index])
             if load.isFullSize { request.decodeSize = .original }
             if load.showsPartialImages { request.loading = .progressive }
-            picture.setImage(with: request, manager: manager) { [self] result in
+            picture.setImage(with: request) { [self] result in
                 if case .failure(let error) = result { failure = error }
                 done += 1
                 if index < firstCount { firstDone += 1 }
@@ -102,7 +103,7 @@ final class ScreenApp {
     private func makeManager() -> ImageManager {
         var configuration = ImageManager.Configuration()
         configuration.diskCache = load.cache.map { ImageManager.Configuration.DiskCache(directory: $0) }
-        configuration.diskCache?.sizeLimit = 2_000_000_000
+        configuration.diskCache?.maximumByteCount = 2_000_000_000
         var downloader = ImageDownloader.Configuration()
         if !load.authorityFile.isEmpty { downloader.certificateAuthorityFile = load.authorityFile }
         configuration.downloader = ImageDownloader(configuration: downloader)

@@ -105,9 +105,9 @@ struct Startup: ParsableCommand {
             var configuration = ImageManager.Configuration()
             configuration.diskCache = ImageManager.Configuration.DiskCache(directory: cache)
             configuration.decoding = decoding.configuration
-            let manager = ImageManager(configuration: configuration)
+            ImageManager.shared = ImageManager(configuration: configuration)
             let pointer = WidgetPointer(picture)
-            pointer.setImage(with: url, manager: manager, completion: { _ in countBefore = frames.count })
+            pointer.setImage(with: url, completion: { _ in countBefore = frames.count })
             result.setupTime = Self.mainThreadTime - time
             result.setupMemory = OwnProcess.megabytes("RssAnon") - memory
         }

@@ -24,7 +24,7 @@ struct AsyncLoaderTests {
     private func url(_ name: String) -> URL { URL(string: "photo:///\(name)")! }
 
     private func fixture(
-        retryPolicy: RetryPolicy = .never,
+        retryPolicy: ImageRetryPolicy = .never,
         _ change: @escaping (inout Pipeline.Dependencies) -> Void = { _ in },
         _ bytes: @escaping @Sendable (LoaderRequest) async throws -> LoaderResult
     ) -> ManagerFixture {
@@ -106,7 +106,7 @@ struct AsyncLoaderTests {
     @Test("A transient error of the function has it called again")
     func retried() async throws {
         let calls = EventLog<Int>()
-        var policy = RetryPolicy()
+        var policy = ImageRetryPolicy()
         policy.initialDelay = .zero
         let fixture = fixture(retryPolicy: policy) { request in
             calls.add(1)

@@ -6,9 +6,9 @@ enum Reference {
     static func power(_ base: Double, _ exponent: Double) -> Double { pow(base, exponent) }
 
     /// Whether all results of a mode are fractions of 255, of which none is half way between two levels.
-    static func isExact(_ mode: BlendMode) -> Bool { mode != .softLight }
+    static func isExact(_ mode: ImageTransformer.BlendMode) -> Bool { mode != .softLight }
 
-    static func pixel(_ top: UInt32, over under: UInt32, _ mode: BlendMode) -> UInt32 {
+    static func pixel(_ top: UInt32, over under: UInt32, _ mode: ImageTransformer.BlendMode) -> UInt32 {
         let (source, backdrop) = (Color(top), Color(under))
         let (s, b) = (source.alpha, backdrop.alpha)
         // Section 9.1.4: the fractions of source and backdrop.
@@ -47,7 +47,7 @@ enum Reference {
         subscript(channel: Int) -> Double { channels[channel] }
     }
 
-    private static func channel(_ b: Double, _ s: Double, _ mode: BlendMode) -> Double {
+    private static func channel(_ b: Double, _ s: Double, _ mode: ImageTransformer.BlendMode) -> Double {
         switch mode {
         case .multiply: b * s
         case .screen: b + s - b * s

@@ -44,9 +44,9 @@ struct BlendTests {
 
     @Test(
         "Each mode gives the pixels that the specification says, and no colour exceeds its alpha",
-        arguments: BlendMode.allCases
+        arguments: ImageTransformer.BlendMode.allCases
     )
-    func specification(mode: BlendMode) throws {
+    func specification(mode: ImageTransformer.BlendMode) throws {
         // Given all pairs of samples
         let (samples, count) = (Self.samples, Self.samples.count)
         let backdrop = image(count, samples.flatMap { [UInt32](repeating: $0, count: count) })
@@ -73,8 +73,11 @@ struct BlendTests {
 
     private func hex(_ pixel: UInt32) -> String { String(pixel, radix: 16) }
 
-    @Test("A colour is laid over an image as an image of that colour is", arguments: BlendMode.allCases)
-    func colors(mode: BlendMode) throws {
+    @Test(
+        "A colour is laid over an image as an image of that colour is",
+        arguments: ImageTransformer.BlendMode.allCases
+    )
+    func colors(mode: ImageTransformer.BlendMode) throws {
         let backdrop = image(Self.samples.count, Self.samples)
         for color in [
             ImageColor(0xFF8000), ImageColor(0x336699, alpha: 0.5), .clear, ImageColor(0x0000FF, alpha: .nan),
@@ -91,9 +94,9 @@ struct BlendTests {
 
     @Test(
         "An image without alpha gives the same as one with it, and has none afterwards",
-        arguments: BlendMode.allCases
+        arguments: ImageTransformer.BlendMode.allCases
     )
-    func opaque(mode: BlendMode) throws {
+    func opaque(mode: ImageTransformer.BlendMode) throws {
         let samples = Self.samples.map { $0 | 0xFF00_0000 }
         let backdrop = image(samples.count, samples)
         let plain = WebImage(pixels: try #require(backdrop.pixels.converted(to: .rgb)))
@@ -148,8 +151,10 @@ struct BlendTests {
                 .overlay(dot, key: "1", at: .center), .overlay(dot, key: "1", at: .top), .inverted, .gamma(2),
                 .gamma(3),
                 .hueRotation(degrees: 1), .hueRotation(degrees: 2),
-            ] + BlendMode.allCases.filter { $0 != .sourceAtop }.map { .tint(.black, blendMode: $0) }
-            + BlendMode.allCases.filter { $0 != .sourceOver }.map { .overlay(dot, key: "1", blendMode: $0) }
+            ] + ImageTransformer.BlendMode.allCases.filter { $0 != .sourceAtop }.map { .tint(.black, blendMode: $0) }
+            + ImageTransformer.BlendMode.allCases.filter { $0 != .sourceOver }.map {
+                .overlay(dot, key: "1", blendMode: $0)
+            }
         #expect(Set(transformers.map(\.key)).count == transformers.count)
         #expect(ImageTransformer.tint(.black).key == "tint(255)")
         #expect(ImageTransformer.tint(.black) == .tint(.black, blendMode: .sourceAtop))

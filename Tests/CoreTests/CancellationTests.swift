@@ -199,7 +199,7 @@ struct CancellationTests {
         }
         fixture.loader.answer(fixture.url("a"), with: picture)
         let first = fixture.load("a")
-        let second = fixture.load("a", transformer: .crop(x: 0, y: 0, width: 9, height: 7))
+        let second = fixture.load("a", transformer: .crop(to: PixelRect(x: 0, y: 0, width: 9, height: 7)))
         fixture.loader.finish(fixture.url("a"))
         #expect(coder.decodes.wait { $0 == ["begun"] })
         // When the first is cancelled

@@ -173,7 +173,7 @@ struct DataLoadTests {
     func revalidated() async throws {
         let fixture = ManagerFixture()
         let url = fixture.url("a")
-        func load(_ policy: CachePolicy = .standard) async throws(ImageError) -> DataResponse {
+        func load(_ policy: ImageRequest.CachePolicy = .standard) async throws(ImageError) -> DataResponse {
             try await fixture.manager.dataResponse(for: ImageRequest(url: url, cachePolicy: policy))
         }
         #expect(await thrownError { try await load(.cachedOnly) }?.code == .notInCache)
@@ -211,7 +211,7 @@ struct DataLoadTests {
 
     @Test("A failed load of bytes is retried, remembered, and goes on with the fallback URLs")
     func failing() async throws {
-        var policy = RetryPolicy()
+        var policy = ImageRetryPolicy()
         (policy.maximumCount, policy.jitter) = (1, 0)
         let fixture = ManagerFixture(retryPolicy: policy)
         fail(fixture, "a", .connectionFailed)
@@ -235,7 +235,7 @@ struct DataLoadTests {
         let response = try await fixture.manager.dataResponse(for: request)
         #expect(response.data == Self.image && response.url == fixture.url("b"))
         #expect(!fixture.loader.started.contains(fixture.url("never")) && isOnDisk(fixture, "b"))
-        fixture.network.status = NetworkStatus(isAvailable: false)
+        fixture.network.status = ImageNetworkStatus(isAvailable: false)
         #expect(await thrownError { try await fixture.manager.data(for: fixture.url("c")) }?.code == .offline)
     }
 
@@ -255,7 +255,7 @@ struct DataLoadTests {
         fixture.loader.finish(url)
         #expect(try await image.response.refreshError?.code == .connectionFailed)
         let error = await thrownError { try await data.data }
-        #expect(error?.code == .connectionFailed && error?.history.map(\.url) == [url])
+        #expect(error?.code == .connectionFailed && error?.attempts.map(\.url) == [url])
     }
 
     @Test("The server confirms a rendition to an image load, and sends its bytes to a load of bytes")

@@ -244,7 +244,7 @@ struct DiskCacheSafetyTests {
             let cache = DiskCache(directory: path, limits: DiskLimits(sizeLimit: 1 << 20), hashes: .standard)
             cache.store(entry("a"))
             cache.flush()
-            #expect(cache.entry(for: "a") == nil && cache.usage == CacheUsage(byteLimit: 1 << 20))
+            #expect(cache.entry(for: "a") == nil && cache.usage == CacheUsage(maximumByteCount: 1 << 20))
             cache.remove("a")
             cache.removeExpired()
         }

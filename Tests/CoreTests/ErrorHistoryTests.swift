@@ -7,8 +7,8 @@ import WebImageTesting
 
 @Suite("What an error says of all that was tried")
 struct ErrorHistoryTests {
-    private static func policy(retries: Int) -> RetryPolicy {
-        var policy = RetryPolicy()
+    private static func policy(retries: Int) -> ImageRetryPolicy {
+        var policy = ImageRetryPolicy()
         policy.maximumCount = retries
         policy.jitter = 0
         return policy
@@ -63,13 +63,13 @@ struct ErrorHistoryTests {
         // Then the error is that of the last one, and tells of all
         let error = try #require(errors.all.first)
         #expect(error.code == .badImageData || error.code == .unsupportedFormat)
-        let history = error.history
+        let history = error.attempts
         #expect(history.map(\.url) == [urls[0], urls[0], urls[1], urls[2]])
         #expect(history.map(\.error.code) == [.badStatus, .badStatus, .badStatus, error.code])
         #expect(history.map(\.error.httpStatus) == [503, 503, 404, nil])
         #expect(history.map { $0.date.timeIntervalSince(start) } == [0, 2.5, 5.5, 5.5])
         #expect(history.map(\.duration) == [.seconds(2), .seconds(3), .zero, .seconds(1)])
-        #expect(history.allSatisfy { $0.error.history.isEmpty })
+        #expect(history.allSatisfy { $0.error.attempts.isEmpty })
         // And it prints as a tree.
         let report = """
             \(error)
@@ -89,29 +89,29 @@ struct ErrorHistoryTests {
         let fixture = ManagerFixture()
         let url = fixture.url("missing")
         let error = try await error(of: ImageRequest(url: url), fixture)
-        #expect(error.history.map(\.url) == [url] && error.history.map(\.error.httpStatus) == [404])
+        #expect(error.attempts.map(\.url) == [url] && error.attempts.map(\.error.httpStatus) == [404])
         // Without a loader, or what the policy allows, nothing took time.
         let cached = try await self.error(of: ImageRequest(url: url, cachePolicy: .cachedOnly), fixture)
-        #expect(cached.history.map(\.error.code) == [.notInCache] && cached.history.map(\.duration) == [.zero])
+        #expect(cached.attempts.map(\.error.code) == [.notInCache] && cached.attempts.map(\.duration) == [.zero])
         let held = ManagerFixture(holdsResponses: true)
         let errors = EventLog<ImageError>()
         let task = held.load(ImageRequest(url: url)) { if case .failure(let error) = $0 { errors.add(error) } }
         task.cancel()
         #expect(await held.polled { errors.all.count == 1 })
-        #expect(errors.all[0].isCancelled && errors.all[0].history.isEmpty)
+        #expect(errors.all[0].isCancelled && errors.all[0].attempts.isEmpty)
         #expect(errors.all[0].report == "\(errors.all[0])")
     }
 
     @Test("The URL for metered networks and the chosen variant are there in place of the URL of the request")
     func alternatives() async throws {
         let fixture = ManagerFixture()
-        fixture.network.status = NetworkStatus(isMetered: true)
+        fixture.network.status = ImageNetworkStatus(isMetered: true)
         var request = ImageRequest(url: fixture.url("full"))
         request.lowDataURL = fixture.url("low")
         request.fallbackURLs = [fixture.url("other")]
         let low = try await error(of: request, fixture)
-        #expect(low.history.map(\.url) == [fixture.url("low"), fixture.url("other")])
-        fixture.network.status = NetworkStatus()
+        #expect(low.attempts.map(\.url) == [fixture.url("low"), fixture.url("other")])
+        fixture.network.status = ImageNetworkStatus()
         let variants = ImageVariants(
             url: fixture.url("plain"),
             widths: [100: fixture.url("small"), 400: fixture.url("large")]
@@ -120,7 +120,7 @@ struct ErrorHistoryTests {
         request.decodeSize = .contain(PixelSize(width: 90, height: 60))
         request.fallbackURLs = [fixture.url("other")]
         let chosen = try await error(of: request, fixture)
-        #expect(chosen.history.map(\.url) == [fixture.url("small"), fixture.url("other")])
+        #expect(chosen.attempts.map(\.url) == [fixture.url("small"), fixture.url("other")])
     }
 
     @Test("The error of a load of bytes tells of the retries and fallbacks before it, too")
@@ -131,7 +131,7 @@ struct ErrorHistoryTests {
         var request = ImageRequest(url: urls[0])
         request.fallbackURLs = Array(urls[1...])
         let error = await thrownError { try await fixture.manager.data(for: request) }
-        #expect(error?.history.map(\.url) == urls)
+        #expect(error?.attempts.map(\.url) == urls)
     }
 
     @Test("A failure that is remembered says so, and holds nothing of the attempts before it")
@@ -142,8 +142,8 @@ struct ErrorHistoryTests {
         _ = try await error(of: request, fixture)
         fixture.clock.advance(by: .seconds(10))
         let error = try await error(of: request, fixture)
-        #expect(error.isRemembered && error.history.count == 1 && error.history[0].error.isRemembered)
-        #expect(error.history[0].duration == .zero)
+        #expect(error.isRemembered && error.attempts.count == 1 && error.attempts[0].error.isRemembered)
+        #expect(error.attempts[0].duration == .zero)
         #expect(error.report.hasSuffix("took 0.00 s: Nothing is there (badStatus 2001, remembered)"))
         #expect(fixture.loader.requests.count == 1)
     }
@@ -160,7 +160,7 @@ struct ErrorHistoryTests {
         #expect(EventLog<Int>.poll { fixture.loader.runningCount == 1 })
         fixture.loader.finish(url)
         #expect(errors.wait { $0.count == 3 })
-        #expect(errors.all.allSatisfy { $0.history.map(\.url) == [url] })
+        #expect(errors.all.allSatisfy { $0.attempts.map(\.url) == [url] })
     }
 
     @Test("The error beside a cached image tells of its attempts, too")
@@ -175,7 +175,7 @@ struct ErrorHistoryTests {
         fixture.clock.advance(by: .seconds(1000))
         fixture.loader.answer(url, with: failure(503, url))
         let response = try await fixture.manager.response(for: ImageRequest(url: url, cachePolicy: .refresh))
-        #expect(response.refreshError?.history.map(\.error.httpStatus) == [503])
+        #expect(response.refreshError?.attempts.map(\.error.httpStatus) == [503])
     }
 
     @Test("Of very many fallbacks the first ones and the last one are kept")
@@ -185,7 +185,7 @@ struct ErrorHistoryTests {
         let urls = (0..<count).map { fixture.url("\($0)") }
         var request = ImageRequest(url: urls[0])
         request.fallbackURLs = Array(urls.dropFirst())
-        let history = try await error(of: request, fixture).history
+        let history = try await error(of: request, fixture).attempts
         #expect(history.count == 64)
         #expect(history.prefix(63).map(\.url) == Array(urls.prefix(63)) && history.last?.url == urls.last)
         #expect(fixture.loader.requests.count == count)
@@ -208,6 +208,6 @@ struct ErrorHistoryTests {
         fixture.clock.advance(by: .seconds(-3600))
         fixture.loader.finish(fixture.url("a"))
         #expect(await fixture.polled { errors.all.count == 1 })
-        #expect(errors.all[0].history.map(\.duration) == [.zero])
+        #expect(errors.all[0].attempts.map(\.duration) == [.zero])
     }
 }

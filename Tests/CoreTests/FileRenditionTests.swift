@@ -62,7 +62,7 @@ struct FileRenditionTests {
     /// Loads with an empty memory cache, as after a start, and waits until the image is stored.
     private func load(
         _ fixture: ManagerFixture,
-        _ policy: CachePolicy = .standard
+        _ policy: ImageRequest.CachePolicy = .standard
     ) async throws -> ImageResponse {
         fixture.manager.cache.removeAllFromMemory()
         let request = ImageRequest(url: url, cachePolicy: policy, decodeSize: size)
@@ -209,10 +209,10 @@ struct FileRenditionTests {
     @Test(
         "A load past the caches leaves no rendition of an earlier version, nor one of another size",
         arguments: [
-            CachePolicy.reload, .refresh, .standard,
+            ImageRequest.CachePolicy.reload, .refresh, .standard,
         ]
     )
-    func reload(policy: CachePolicy) async throws {
+    func reload(policy: ImageRequest.CachePolicy) async throws {
         // Given
         let fixture = fixture()
         try write(0x000040)

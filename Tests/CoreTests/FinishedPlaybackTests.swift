@@ -10,7 +10,7 @@ struct FinishedPlaybackTests {
     private let queue = WorkQueue(name: "test-frames", threadCount: 1)
 
     /// A player of frames of 0.1 s that has played all loops.
-    private func finished(loops: Int = 1, _ mode: PlaybackMode = .normal) async throws -> AnimationPlayer {
+    private func finished(loops: Int = 1, _ mode: ImagePlayback.Mode = .normal) async throws -> AnimationPlayer {
         var settings = ImagePlayback()
         settings.mode = mode
         let frames = try (0..<5).map { number in

@@ -30,7 +30,7 @@ struct FramesTests {
         let decoder = try #require(made.animation?.makeDecoder())
         for index in [1, 0, 1] { #expect(try decoder.frame(at: index).size == made.pixelSize) }
         // Both frames stay in memory.
-        #expect(made.cost == 2 * 4 * 4 * 3)
+        #expect(made.byteCount == 2 * 4 * 4 * 3)
     }
 
     @Test("An animation without frames is none, also after one that plays")

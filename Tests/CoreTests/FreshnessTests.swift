@@ -24,7 +24,7 @@ struct FreshnessTests {
     private func reuse(
         _ metadata: ResponseMetadata,
         after seconds: Double,
-        _ policy: CachePolicy = .standard,
+        _ policy: ImageRequest.CachePolicy = .standard,
         headers: [String: String] = [:]
     ) -> StoredResponseUse {
         policy.use(of: metadata, headers: headers, now: Self.start.addingTimeInterval(seconds))
@@ -118,7 +118,7 @@ struct FreshnessTests {
         #expect(texts[0] != texts[1] && texts.allSatisfy { !$0.contains("secret") && $0.count > 40 })
         for text in texts {
             let varying = metadata("max-age=60") { $0.vary = ["authorization": text] }
-            for policy in [CachePolicy.standard, .cachedOnly, .cachedElseLoad] {
+            for policy in [ImageRequest.CachePolicy.standard, .cachedOnly, .cachedElseLoad] {
                 #expect(reuse(varying, after: 1, policy, headers: ["Authorization": "Bearer secret"]) == .use)
                 #expect(reuse(varying, after: 1, policy, headers: ["Authorization": "Bearer other"]) == .ignore)
                 #expect(reuse(varying, after: 1, policy) == .ignore)

@@ -82,7 +82,7 @@ struct HangingDiskTests {
         gate.close()
         // When one is wanted from the caches only, and the machine is offline for the other
         fixture.load("a", cachePolicy: .cachedOnly, size: shown)
-        fixture.network.status = NetworkStatus(isAvailable: false)
+        fixture.network.status = ImageNetworkStatus(isAvailable: false)
         fixture.load("b", size: shown)
         #expect(await fixture.polled { reads.all.count == before + 2 })
         for _ in 0..<3 { watchClock.advance(by: .seconds(2)) }
@@ -92,7 +92,7 @@ struct HangingDiskTests {
         // Then all wait
         #expect(fixture.outcomes.all.count == 2)
         // And when the network is back, what it can serve waits no longer
-        fixture.network.status = NetworkStatus(isAvailable: true)
+        fixture.network.status = ImageNetworkStatus(isAvailable: true)
         watchClock.advance(by: .seconds(2))
         watchClock.advance(by: .seconds(2))
         #expect(await fixture.polled { fixture.outcomes.all.count == 3 })

@@ -91,7 +91,7 @@ struct ImageCacheTests {
         #expect(await cache.tiers(containing: url) == .all)
         #expect(await cache.data(for: url) == picture)
         #expect(cache.path(for: url) == fixture.disk?.path(for: "photo a"))
-        cache.removeFromMemory(url)
+        await cache.remove(url, from: .memory)
         #expect(await cache.tiers(containing: url) == .disk)
         await cache.remove(url)
         #expect(await cache.tiers(containing: url) == [])
@@ -134,7 +134,7 @@ struct ImageCacheTests {
         cache.store(image, for: ImageRequest(url: other), in: .memory)
         #expect(try await fixture.manager.response(for: ImageRequest(url: other)).source == .memory)
         #expect(fixture.loader.requests.isEmpty)
-        cache.removeFromMemory(other)
+        await cache.remove(other, from: .memory)
         #expect(fixture.manager.cachedImage(for: ImageRequest(url: other)) == nil)
     }
 
@@ -161,8 +161,8 @@ struct ImageCacheTests {
     func emptying() async throws {
         try await loadSmall(fixture.url("a"))
         var usage = await cache.diskUsage()
-        #expect(usage.count == 2 && usage.byteCount > 0 && usage.byteCount <= usage.byteLimit ?? 0)
-        await cache.removeAllFromDisk()
+        #expect(usage.count == 2 && usage.byteCount > 0 && usage.byteCount <= usage.maximumByteCount ?? 0)
+        await cache.removeAll(from: .disk)
         usage = await cache.diskUsage()
         #expect(usage.count == 0 && usage.byteCount == 0)
         await cache.removeExpired()

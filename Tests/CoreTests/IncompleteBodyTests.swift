@@ -24,7 +24,7 @@ struct IncompleteBodyTests {
         [ImageRequest.Loading.complete, .progressive]
     )
     func incomplete(response: (status: Int, data: Data, isOpen: Bool), loading: ImageRequest.Loading) async throws {
-        var policy = RetryPolicy()
+        var policy = ImageRetryPolicy()
         policy.maximumCount = 1
         let fixture = ManagerFixture(holdsResponses: true, retryPolicy: policy)
         let url = fixture.url("a")
@@ -66,7 +66,7 @@ struct IncompleteBodyTests {
 
     @Test("Bytes that the server has sent as a whole are not asked for again")
     func whole() async {
-        let fixture = ManagerFixture(retryPolicy: RetryPolicy())
+        let fixture = ManagerFixture(retryPolicy: ImageRetryPolicy())
         let url = fixture.url("a")
         for (data, isOpen) in [(Self.image.prefix(60), false), (Data("text".utf8), true)] {
             fixture.manager.forgetAllFailures()

@@ -126,13 +126,13 @@ struct InterceptorTests {
         #expect(fixture.loader.started == [fixture.url("missing"), fixture.url("b")])
         fixture.loader.answer(fixture.url("b"), with: .failure(.cancelledByServer))
         fixture.manager.cache.removeAllFromMemory()
-        await fixture.manager.cache.removeAllFromDisk()
+        await fixture.manager.cache.removeAll(from: .disk)
         fixture.manager.forgetAllFailures()
         let error = await #expect(throws: ImageError.self) {
             try await fixture.manager.image(for: fixture.url("missing"))
         }
-        #expect(error?.history.map(\.url) == [fixture.url("missing"), fixture.url("b")])
-        #expect(error?.history.map(\.error.code) == [.badStatus, .badResponse])
+        #expect(error?.attempts.map(\.url) == [fixture.url("missing"), fixture.url("b")])
+        #expect(error?.attempts.map(\.error.code) == [.badStatus, .badResponse])
     }
 
     @Test("The error of an interceptor ends the load, with what was tried before, and many attempts are bounded")
@@ -142,7 +142,7 @@ struct InterceptorTests {
         let refused = await #expect(throws: ImageError.self) {
             try await refusing.manager.image(for: refusing.url("a"))
         }
-        #expect(refused?.code == .invalidRequest && refused?.history.map(\.url) == [refusing.url("a")])
+        #expect(refused?.code == .invalidRequest && refused?.attempts.map(\.url) == [refusing.url("a")])
         let stubborn = makeFixture([
             Interceptor { chain throws(ImageError) in
                 for number in 0..<200 {
@@ -154,7 +154,7 @@ struct InterceptorTests {
             }
         ])
         let error = await #expect(throws: ImageError.self) { try await stubborn.manager.image(for: stubborn.url("a")) }
-        #expect(error?.history.count == 64 && error?.history.last?.error.code == .invalidRequest)
+        #expect(error?.attempts.count == 64 && error?.attempts.last?.error.code == .invalidRequest)
         #expect(stubborn.loader.requests.count == 200)
     }
 

@@ -92,7 +92,7 @@ struct LifetimeTests {
         } catch {
             #expect(error.reason.contains("expired") && error.remedy.contains("cachedElseLoad"), "\(error)")
         }
-        for policy in [CachePolicy.cachedOnly, .cachedElseLoad] {
+        for policy in [ImageRequest.CachePolicy.cachedOnly, .cachedElseLoad] {
             manager.cache.removeAllFromMemory()
             #expect(try await manager.response(for: ImageRequest(url: own, cachePolicy: policy)).source == .disk)
         }

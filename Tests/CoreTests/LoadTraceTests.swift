@@ -68,6 +68,6 @@ struct LoadTraceTests {
 
     @Test("The statistics of the memory cache have its limit")
     func limit() {
-        #expect(ManagerFixture().manager.cache.memoryStatistics.byteLimit == 64 << 20)
+        #expect(ManagerFixture().manager.cache.memoryStatistics.maximumByteCount == 64 << 20)
     }
 }

@@ -36,7 +36,7 @@ struct ManagerFixture {
         sizeLimit: Int = 100_000_000,
         originalStore: any FileStoring = FileStore(),
         resultStore: any FileStoring = FileStore(),
-        retryPolicy: RetryPolicy = .never,
+        retryPolicy: ImageRetryPolicy = .never,
         serializer: CacheSerializer? = nil,
         maintenanceInterval: Duration? = nil,
         change: (inout Pipeline.Dependencies) -> Void = { _ in }
@@ -91,7 +91,7 @@ struct ManagerFixture {
     @discardableResult
     func load(
         _ name: String,
-        cachePolicy: CachePolicy = .standard,
+        cachePolicy: ImageRequest.CachePolicy = .standard,
         cacheAccess: CacheAccess = CacheAccess(),
         priority: ImagePriority = .normal,
         size: DecodeSize = .original,

@@ -249,7 +249,7 @@ struct MemoryBudgetTests {
         // When there is the memory for 4 megapixels, at first
         let others = budget.takeForDecoding(50 << 20)
         fixture.load("a")
-        if isShared { fixture.load("a", transformer: .crop(x: 0, y: 0, width: 1, height: 1)) }
+        if isShared { fixture.load("a", transformer: .crop(to: PixelRect(x: 0, y: 0, width: 1, height: 1))) }
         fixture.loader.finish(fixture.url("a"))
         #expect(await fixture.polled { !used.all.isEmpty && budget.waitingCount == (isShared ? 2 : 1) })
         #expect(fixture.outcomes.all.isEmpty)

@@ -403,10 +403,10 @@ struct AnimationPlayerTests {
     @Test(
         "A mode that is set before playback begins plays from the first frame in its order",
         arguments: [
-            (PlaybackMode.reverse, [3, 2, 1, 0]), (.reversedBounce, [3, 2, 1, 0, 1, 2]), (.bounce, [0, 1, 2, 3, 2, 1]),
+            ImagePlayback.Mode.bounce: [0, 1, 2, 3, 2, 1], .reverse: [3, 2, 1, 0], .reversedBounce: [3, 2, 1, 0, 1, 2],
         ]
     )
-    func modeBeforeStart(mode: PlaybackMode, order: [Int]) async throws {
+    func modeBeforeStart(mode: ImagePlayback.Mode, order: [Int]) async throws {
         // Given a player that was never started
         let player = try player(FakeFrames(count: 4), loops: 1)
         await settle()
@@ -436,7 +436,7 @@ struct AnimationPlayerTests {
 }
 
 extension ImagePlayback {
-    fileprivate init(mode: PlaybackMode) {
+    fileprivate init(mode: Mode) {
         self.init()
         self.mode = mode
     }

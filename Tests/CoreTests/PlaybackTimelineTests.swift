@@ -5,7 +5,7 @@ import WebImageCore
 struct PlaybackTimelineTests {
     private let durations: [Duration] = [.milliseconds(100), .milliseconds(200), .milliseconds(300)]
 
-    private func frames(_ mode: PlaybackMode, loops: Int, every step: Duration, until end: Duration) -> [Int] {
+    private func frames(_ mode: ImagePlayback.Mode, loops: Int, every step: Duration, until end: Duration) -> [Int] {
         let timeline = PlaybackTimeline(durations: durations, mode: mode, loopCount: loops)
         return stride(from: 0, to: end / .milliseconds(1), by: step / .milliseconds(1)).map {
             timeline.position(at: .milliseconds($0)).frame
@@ -32,9 +32,9 @@ struct PlaybackTimelineTests {
 
     @Test(
         "After the last loop the last frame stays; a bounce ends on its first frame",
-        arguments: [(PlaybackMode.normal, 2), (.reverse, 0), (.bounce, 0), (.reversedBounce, 2)]
+        arguments: [(ImagePlayback.Mode.normal, 2), (.reverse, 0), (.bounce, 0), (.reversedBounce, 2)]
     )
-    func end(mode: PlaybackMode, last: Int) {
+    func end(mode: ImagePlayback.Mode, last: Int) {
         let timeline = PlaybackTimeline(durations: durations, mode: mode, loopCount: 2)
         let position = timeline.position(at: timeline.loopDuration * 2)
         #expect(position.frame == last && position.loop == 2 && position.end == nil)

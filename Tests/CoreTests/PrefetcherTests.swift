@@ -294,10 +294,11 @@ struct PrefetcherTests {
     @Test(
         "Prefetching pauses offline, on a metered network and in power-saver mode, and resumes afterwards",
         arguments: [
-            NetworkStatus(isAvailable: false), NetworkStatus(isMetered: true), NetworkStatus(isPowerSaving: true),
+            ImageNetworkStatus(isAvailable: false), ImageNetworkStatus(isMetered: true),
+            ImageNetworkStatus(isPowerSaving: true),
         ]
     )
-    func sparing(status: NetworkStatus) {
+    func sparing(status: ImageNetworkStatus) {
         let fixture = ManagerFixture(dispatcher: MainQueueDispatcher())
         fixture.network.status = status
         let results = EventLog<PrefetchResult>()
@@ -311,7 +312,7 @@ struct PrefetcherTests {
             eager.prefetch([fixture.url("other")])
             #expect(EventLog<Int>.poll { fixture.loader.requests.count == 1 })
         }
-        fixture.network.status = NetworkStatus()
+        fixture.network.status = ImageNetworkStatus()
         #expect(results.wait { $0.count == 1 })
         #expect(results.all[0].loadedCount == 5)
     }
@@ -319,14 +320,14 @@ struct PrefetcherTests {
     @Test("A prefetcher that nobody keeps goes on when the network is back, and is released then")
     func released() {
         let fixture = ManagerFixture(dispatcher: MainQueueDispatcher())
-        fixture.network.status = NetworkStatus(isAvailable: false)
+        fixture.network.status = ImageNetworkStatus(isAvailable: false)
         let results = EventLog<PrefetchResult>()
         var prefetcher: ImagePrefetcher? = ImagePrefetcher(manager: fixture.manager)
         weak let known = prefetcher
         let tasks = (0..<2).map { _ in prefetcher?.prefetch(urls(fixture, 5)) { results.add($0) } }
         prefetcher = nil
         tasks[1]?.cancel()
-        fixture.network.status = NetworkStatus()
+        fixture.network.status = ImageNetworkStatus()
         #expect(results.wait { $0.count == 2 })
         #expect(results.all.map(\.loadedCount).sorted() == [0, 5])
         // The app may keep the handles.
@@ -337,7 +338,7 @@ struct PrefetcherTests {
     @Test("A prefetcher whose batches are cancelled while they wait is released")
     func releasedWhileConstrained() {
         let fixture = ManagerFixture(dispatcher: MainQueueDispatcher())
-        fixture.network.status = NetworkStatus(isAvailable: false)
+        fixture.network.status = ImageNetworkStatus(isAvailable: false)
         var prefetcher: ImagePrefetcher? = ImagePrefetcher(manager: fixture.manager)
         weak let known = prefetcher
         let task = prefetcher?.prefetch(urls(fixture, 5))

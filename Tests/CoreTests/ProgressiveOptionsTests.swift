@@ -255,7 +255,11 @@ struct ProgressiveOptionsTests {
     @Test("A transformer gets as many pixels as without a blur")
     func transformed() {
         let file = file
-        _ = blurred(expected: Int64(file.count), transformer: .crop(x: 0, y: 0, width: 300, height: 200), file: file)
+        _ = blurred(
+            expected: Int64(file.count),
+            transformer: .crop(to: PixelRect(x: 0, y: 0, width: 300, height: 200)),
+            file: file
+        )
         #expect(partials.all.map(\.pixelSize) == [PixelSize](repeating: PixelSize(width: 300, height: 200), count: 3))
         let details = partials.all.map(\.detail)
         #expect(details[0] < details[2] / 2, "\(details)")

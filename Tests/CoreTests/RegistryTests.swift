@@ -14,10 +14,8 @@ struct RegistryTests {
         let (first, second, added) = (FakeLoader(), FakeLoader(), FakeLoader())
         let loaders = ImageManager.testing(first) { $0.loaders = [first, second] }.loaders
         #expect(loaders.loader(for: url) as? FakeLoader === first)
-        let registration = loaders.add(added)
+        loaders.add(added)
         #expect(loaders.loader(for: url) as? FakeLoader === added)
-        loaders.remove(registration)
-        #expect(loaders.loader(for: url) as? FakeLoader === first)
     }
 
     @Test("The decoders of a configuration are asked in its order, before the library's and after one that is added")
@@ -29,10 +27,8 @@ struct RegistryTests {
             return found.map { ($0 as? NamedCoder)?.name }
         }
         #expect(try name() == ["first", "first"])
-        let registration = coders.add(NamedCoder("added") as any ImageDecoding)
+        coders.add(NamedCoder("added") as any ImageDecoding)
         #expect(try name() == ["added", "added"])
-        coders.remove(registration)
-        #expect(try name() == ["first", "first"])
         #expect(coders.decoder(for: .jpeg) != nil)
     }
 
@@ -42,28 +38,9 @@ struct RegistryTests {
         let coders = ImageManager.testing(FakeLoader()) { $0.encoders = own }.coders
         var name: String? { (coders.encoder(for: .png) as? NamedCoder)?.name }
         #expect(name == "first")
-        let registration = coders.add(NamedCoder("added") as any ImageEncoding)
+        coders.add(NamedCoder("added") as any ImageEncoding)
         #expect(name == "added")
-        coders.remove(registration)
-        #expect(name == "first")
         #expect(coders.encoder(for: .jpeg) != nil)
-    }
-
-    @Test("Removing a decoder leaves the encoders, although both are numbered from one")
-    func kinds() {
-        let coders = CoderRegistry([])
-        let decoder = coders.add(NamedCoder("decoder") as any ImageDecoding)
-        let encoder = coders.add(NamedCoder("encoder") as any ImageEncoding)
-        #expect(decoder != encoder)
-        coders.remove(decoder)
-        #expect(coders.decoder(for: .png) == nil && coders.encoder(for: .png) != nil)
-        coders.remove(encoder)
-        #expect(coders.encoder(for: .png) == nil)
-        // One that is both is added and removed by one call.
-        let both = coders.add(NamedCoder("both"))
-        #expect(coders.decoder(for: .png) != nil && coders.encoder(for: .png) != nil)
-        coders.remove(both)
-        #expect(coders.decoder(for: .png) == nil && coders.encoder(for: .png) == nil)
     }
 }
 

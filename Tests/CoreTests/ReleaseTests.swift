@@ -34,17 +34,6 @@ struct ReleaseTests {
         #expect(log.all == ["pending 1"])
     }
 
-    @Test("A loader that is removed may use the registry")
-    func loaders() {
-        let loaders = ImageManager.testing(FakeLoader()).loaders
-        let url = URL(string: "http://host/a")!
-        func add() -> LoaderRegistry.Registration {
-            loaders.add(FarewellLoader(Farewell { log.add("found \(loaders.loader(for: url) != nil)") }))
-        }
-        loaders.remove(add())
-        #expect(log.all == ["found true"])
-    }
-
     @Test("A handler that is replaced may use the prefetcher")
     func prefetcher() {
         let prefetcher = ImagePrefetcher(manager: ManagerFixture().manager)
@@ -110,7 +99,9 @@ struct ReleaseTests {
                     "suspended \(downloader?.isSuspended == true), \(downloader?.configuration.maximumRedirects ?? 0)"
                 )
             }
-            downloader.configuration.headerFilter = { _, headers in withExtendedLifetime(farewell) { headers } }
+            downloader.configuration.requestModifier = RequestModifier(key: "farewell") { request in
+                withExtendedLifetime(farewell) { request }
+            }
         }
         change()
         downloader.configuration = ImageDownloader.Configuration()
@@ -141,7 +132,7 @@ struct ReleaseTests {
 
     @Test("The decoder of partial images may use the manager when a load begins anew")
     func abandonedDecoder() {
-        var policy = RetryPolicy()
+        var policy = ImageRetryPolicy()
         policy.jitter = 0
         let coder = FarewellCoder()
         let fixture = ManagerFixture(holdsResponses: true, retryPolicy: policy) {
@@ -282,19 +273,5 @@ private final class FarewellCoder: ImageDecoding {
         func finish(_ data: Data) throws(ImageError) -> WebImage {
             throw ImageError(.badImageData, url: nil, reason: "", remedy: "")
         }
-    }
-}
-
-private final class FarewellLoader: DataLoading {
-    private let farewell: Farewell
-
-    init(_ farewell: Farewell) {
-        self.farewell = farewell
-    }
-
-    func canLoad(_ url: URL) -> Bool { true }
-
-    func load(_ request: LoaderRequest, onEvent: @escaping @Sendable (LoaderEvent) -> Void) -> any FetchOperation {
-        fatalError("Nothing is loaded")
     }
 }

@@ -24,7 +24,7 @@ struct ReplacedImageTests {
         case .bytes: try await cache.store(new, for: url).waitUntilWritten()
         case .removal: await cache.remove(url)
         case .removalOfAll:
-            await cache.removeAllFromDisk()
+            await cache.removeAll(from: .disk)
             cache.removeAllFromMemory()
         case .reload:
             fixture.loader.answer(url, with: new)

@@ -59,22 +59,15 @@ struct RequestTests {
         #expect(fixture.manager.cachedImage(for: ImageRequest(url: fixture.url("b"))) != nil)
     }
 
-    @Test("The app decides which URLs are loaded and which failures are remembered")
+    @Test("The app decides which URLs are loaded")
     func policies() async throws {
         let fixture = ManagerFixture { parts in
             parts.shouldLoad = { !$0.path().hasSuffix("secret") }
-            parts.shouldRememberFailure = { url, _ in url.path().hasSuffix("often") }
         }
         let error = await thrownError {
             try await fixture.manager.image(for: fixture.url("secret"))
         }
         #expect(error?.code == .invalidRequest && fixture.loader.requests.isEmpty)
-        for name in ["often", "once"] {
-            for _ in 0..<2 {
-                await #expect(throws: ImageError.self) { try await fixture.manager.image(for: fixture.url(name)) }
-            }
-        }
-        #expect(fixture.loader.started.map { $0.lastPathComponent } == ["often", "once", "once"])
     }
 
     @Test("When a URL fails, the next fallback is tried; the error is that of the last one")
@@ -114,9 +107,9 @@ struct RequestTests {
         fixture.loader.answer(fixture.url("low"), with: picture(small))
         var request = ImageRequest(url: fixture.url("a"))
         request.lowDataURL = fixture.url("low")
-        fixture.network.status = NetworkStatus(isMetered: true)
+        fixture.network.status = ImageNetworkStatus(isMetered: true)
         #expect(try await fixture.manager.response(for: request).image.pixelSize == small)
-        fixture.network.status = NetworkStatus()
+        fixture.network.status = ImageNetworkStatus()
         #expect(try await fixture.manager.response(for: request).image.pixelSize == large)
     }
 
@@ -350,7 +343,7 @@ struct RequestTests {
         arguments: [CacheTiers(), .renditions]
     )
     func untouchedMemory(writes: CacheTiers) async throws {
-        for policy in [CachePolicy.reload, .standard] {
+        for policy in [ImageRequest.CachePolicy.reload, .standard] {
             let fixture = ManagerFixture()
             fixture.loader.answer(fixture.url("a"), with: picture(large))
             // Given an image in memory, and its original on disk

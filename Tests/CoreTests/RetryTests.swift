@@ -10,8 +10,10 @@ import WebImageTesting
 struct RetryTests {
     private static let picture = TestImage.solid(1, size: PixelSize(width: 8, height: 8))
 
-    private static func policy(_ change: (inout RetryPolicy) -> Void = { _ in }) -> RetryPolicy {
-        var policy = RetryPolicy()
+    private static func policy(_ change: (inout ImageRetryPolicy) -> Void = { _ in })
+        -> ImageRetryPolicy
+    {
+        var policy = ImageRetryPolicy()
         policy.jitter = 0
         change(&policy)
         return policy
@@ -67,7 +69,7 @@ struct RetryTests {
             fixture.clock.advance(by: .zero)
         }
         #expect(errors.wait { $0.count == 1 })
-        #expect(errors.all[0]?.attempts == 3 && errors.all[0]?.code == .timedOut)
+        #expect(errors.all[0]?.attemptCount == 3 && errors.all[0]?.code == .timedOut)
     }
 
     @Test(
@@ -93,12 +95,12 @@ struct RetryTests {
     @Test("Jitter shortens a pause by up to its share, and no pause exceeds the maximum")
     func jitter() {
         let error = ImageError(.timedOut, url: nil, reason: "", remedy: "")
-        var policy = RetryPolicy()
+        var policy = ImageRetryPolicy()
         policy.maximumCount = 100
         #expect(policy.delay(after: error, attempt: 1, chance: 1) == .milliseconds(250))
         #expect(policy.delay(after: error, attempt: 1, chance: 0) == .milliseconds(500))
         #expect(policy.delay(after: error, attempt: 90, chance: 0) == .seconds(30))
-        #expect(RetryPolicy.never.delay(after: error, attempt: 1, chance: 0) == nil)
+        #expect(ImageRetryPolicy.never.delay(after: error, attempt: 1, chance: 0) == nil)
     }
 
     @Test("A load that is cancelled during a pause ends at once without another attempt")
@@ -161,7 +163,7 @@ struct RetryTests {
         _ = try? await fixture.manager.image(for: url)
         #expect(fixture.loader.requests.count == 4)
         // Nor does it keep a policy that asks the server from doing so.
-        for policy in [CachePolicy.refresh, .reload] {
+        for policy in [ImageRequest.CachePolicy.refresh, .reload] {
             let error = await thrownError {
                 try await fixture.manager.response(for: ImageRequest(url: url, cachePolicy: policy))
             }
@@ -321,7 +323,7 @@ struct RetryTests {
         let fixture = ManagerFixture()
         fixture.loader.answer(fixture.url("b"), with: Self.picture)
         _ = try await fixture.manager.image(for: fixture.url("b"))
-        fixture.network.status = NetworkStatus(isAvailable: false)
+        fixture.network.status = ImageNetworkStatus(isAvailable: false)
         let error = await thrownError { try await fixture.manager.image(for: fixture.url("a")) }
         #expect(error?.code == .offline)
         #expect(fixture.loader.requests.count == 1)
@@ -336,11 +338,11 @@ struct RetryTests {
     @Test("When connectivity returns, waiting loads are retried at once")
     func backOnline() {
         let fixture = ManagerFixture(retryPolicy: Self.policy { $0.offlineWait = .seconds(60) })
-        fixture.network.status = NetworkStatus(isAvailable: false)
+        fixture.network.status = ImageNetworkStatus(isAvailable: false)
         fixture.loader.answer(fixture.url("a"), with: Self.picture)
         fixture.load("a")
         #expect(EventLog<Int>.poll { fixture.clock.pendingDelays == [60] })
-        fixture.network.status = NetworkStatus()
+        fixture.network.status = ImageNetworkStatus()
         #expect(fixture.outcomes.wait { $0.count == 1 })
         #expect(fixture.outcomes.all == [.image(PixelSize(width: 8, height: 8), .loader)])
         // The timer that still runs does no harm.
@@ -361,16 +363,16 @@ struct RetryTests {
         fixture.load("a")
         #expect(EventLog<Int>.poll { fixture.clock.pendingDelays == [60] })
         // A change of the machine's network does not end what the app wants.
-        fixture.network.status = NetworkStatus(isMetered: true)
+        fixture.network.status = ImageNetworkStatus(isMetered: true)
         #expect(fixture.loader.requests.count == 1)
         #expect(fixture.manager.networkStatus.isOfflineByApp)
         // Nor is one reported that changes nothing.
-        fixture.network.status = NetworkStatus(isMetered: true)
+        fixture.network.status = ImageNetworkStatus(isMetered: true)
         fixture.manager.isOffline = true
         fixture.manager.isOffline = false
         #expect(fixture.outcomes.wait { $0.count == 1 })
         #expect(fixture.outcomes.all == [.image(PixelSize(width: 8, height: 8), .loader)])
-        #expect(fixture.manager.networkStatus == NetworkStatus(isMetered: true))
+        #expect(fixture.manager.networkStatus == ImageNetworkStatus(isMetered: true))
         #expect(changes.all == [false, false, true])
         token.cancel()
     }
@@ -378,7 +380,7 @@ struct RetryTests {
     @Test("Observers hear of changes in their order, the last one last, whatever threads make them")
     func changesFromManyThreads() {
         let fixture = ManagerFixture()
-        let seen = Mutex<[NetworkStatus]>([])
+        let seen = Mutex<[ImageNetworkStatus]>([])
         let token = fixture.manager.observeNetwork { status in seen.withLock { $0.append(status) } }
         // When two threads switch at once, a thousand times
         DispatchQueue.concurrentPerform(iterations: 2) { thread in
@@ -386,7 +388,7 @@ struct RetryTests {
                 if thread == 0 {
                     fixture.manager.isOffline = number % 2 == 0
                 } else {
-                    fixture.network.status = NetworkStatus(isMetered: number % 2 == 0)
+                    fixture.network.status = ImageNetworkStatus(isMetered: number % 2 == 0)
                 }
             }
         }
@@ -408,7 +410,7 @@ struct RetryTests {
     @Test("Without connectivity the wait for it ends")
     func neverOnline() {
         let fixture = ManagerFixture(retryPolicy: Self.policy { $0.offlineWait = .seconds(60) })
-        fixture.network.status = NetworkStatus(isAvailable: false)
+        fixture.network.status = ImageNetworkStatus(isAvailable: false)
         fixture.load("a")
         #expect(EventLog<Int>.poll { fixture.clock.pendingDelays == [60] })
         fixture.clock.advance(by: .seconds(61))
@@ -467,16 +469,13 @@ struct RetryTests {
         #expect(fixture.loader.requests.count == 1)
     }
 
-    @Test("Loaders are added and removed at run time, and the newest is tried first")
+    @Test("A loader that is added at run time is tried first")
     func loaders() async throws {
         let fixture = ManagerFixture()
         let newer = FakeLoader()
         newer.answer(fixture.url("a"), with: Self.picture)
-        let registration = fixture.manager.loaders.add(newer)
+        fixture.manager.loaders.add(newer)
         _ = try await fixture.manager.image(for: fixture.url("a"))
         #expect(newer.requests.count == 1 && fixture.loader.requests.isEmpty)
-        fixture.manager.loaders.remove(registration)
-        _ = try? await fixture.manager.image(for: fixture.url("b"))
-        #expect(newer.requests.count == 1 && fixture.loader.requests.count == 1)
     }
 }

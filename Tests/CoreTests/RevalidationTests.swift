@@ -35,7 +35,8 @@ struct RevalidationTests {
     }
 
     @discardableResult
-    private func load(_ policy: CachePolicy = .standard, keepsMemory: Bool = false) async throws(ImageError)
+    private func load(_ policy: ImageRequest.CachePolicy = .standard, keepsMemory: Bool = false)
+        async throws(ImageError)
         -> ImageResponse
     {
         if !keepsMemory { fixture.manager.cache.removeAllFromMemory() }
@@ -117,14 +118,14 @@ struct RevalidationTests {
 
     @Test(
         "A stale image in memory serves offline though the disk cache has evicted it, as long as the server allows",
-        arguments: [CachePolicy.standard, .refresh]
+        arguments: [ImageRequest.CachePolicy.standard, .refresh]
     )
-    func evictedFromDisk(policy: CachePolicy) async throws {
+    func evictedFromDisk(policy: ImageRequest.CachePolicy) async throws {
         /// Loads what is in memory only, after a time.
         func load(_ cacheControl: String, after seconds: Int) async throws -> ImageResponse {
             answer("a", small, cacheControl)
             _ = try await self.load(.reload)
-            await fixture.manager.cache.removeAllFromDisk()
+            await fixture.manager.cache.removeAll(from: .disk)
             fixture.clock.advance(by: .seconds(seconds))
             answerFailure("a", .connectionFailed)
             return try await self.load(policy, keepsMemory: true)
@@ -141,7 +142,7 @@ struct RevalidationTests {
         // An answer of the server that the image is gone is no reason to show it.
         answer("a", small, "max-age=60")
         _ = try await self.load(.reload)
-        await fixture.manager.cache.removeAllFromDisk()
+        await fixture.manager.cache.removeAll(from: .disk)
         fixture.clock.advance(by: .seconds(61))
         answerFailure("a", .badStatus, status: 404)
         await #expect(throws: ImageError.self) { try await self.load(policy, keepsMemory: true) }

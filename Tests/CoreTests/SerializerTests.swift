@@ -77,7 +77,7 @@ struct SerializerTests {
     func reloaded() async throws {
         let fixture = fixture()
         let url = fixture.url("a")
-        @Sendable func request(_ width: Int, _ policy: CachePolicy = .standard) -> ImageRequest {
+        @Sendable func request(_ width: Int, _ policy: ImageRequest.CachePolicy = .standard) -> ImageRequest {
             ImageRequest(
                 url: url,
                 cachePolicy: policy,

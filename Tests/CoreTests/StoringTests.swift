@@ -76,7 +76,7 @@ struct StoringTests {
         }
         #expect(other.manager.cacheKey(for: other.url("a?c=1")) == "http://host/a")
         #expect(other.manager.cacheKey(for: other.url("b")) == "processed")
-        other.network.status = NetworkStatus(isMetered: true)
+        other.network.status = ImageNetworkStatus(isMetered: true)
         #expect(other.manager.cacheKey(for: other.url("a?c=1")) == "http://host/small")
     }
 
@@ -218,7 +218,7 @@ struct StoringTests {
                 switch ending {
                 case "bytes": cache.store(file, for: url)
                 case "removed": await cache.remove(url)
-                default: await cache.removeAllFromDisk()
+                default: await cache.removeAll(from: .disk)
                 }
                 done.add(true)
             }

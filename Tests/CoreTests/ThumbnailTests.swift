@@ -118,7 +118,7 @@ struct ThumbnailTests {
     func transformed() {
         let fixture = fixture()
         fixture.loader.answer(fixture.url("a"), with: file)
-        let crop = ImageTransformer.crop(x: 10, y: 20, width: 30, height: 40)
+        let crop = ImageTransformer.crop(to: PixelRect(x: 10, y: 20, width: 30, height: 40))
         load(ImageRequest(url: fixture.url("a"), loading: .progressive, transformer: crop), in: fixture)
         #expect(fixture.outcomes.wait { $0.count == 1 })
         #expect(isCyan == [true] && partials.all.first?.pixelSize == PixelSize(width: 30, height: 40))

@@ -37,8 +37,8 @@ struct TransformerTests {
     @Test("Resizing fits, covers, stretches or letterboxes, also to a larger size")
     func resize() throws {
         let wide = image(4, [red, red, green, green, red, red, green, green])
-        func sized(_ mode: ResizeMode, _ width: Int, _ height: Int) throws -> WebImage {
-            let transformer = ImageTransformer.resize(to: PixelSize(width: width, height: height), mode)
+        func sized(_ mode: ImageTransformer.ResizeMode, _ width: Int, _ height: Int) throws -> WebImage {
+            let transformer = ImageTransformer.resize(to: PixelSize(width: width, height: height), mode: mode)
             return try #require(transformer.transform(wide))
         }
         #expect(try sized(.contain, 2, 2).pixelSize == PixelSize(width: 2, height: 1))
@@ -56,16 +56,20 @@ struct TransformerTests {
     @Test("Transparent pixels add no colour when an image is downsampled")
     func resizeAlpha() throws {
         let half = image(2, [red, clear])
-        let small = ImageTransformer.resize(to: PixelSize(width: 1, height: 1), .stretch).transform(half)
+        let small = ImageTransformer.resize(to: PixelSize(width: 1, height: 1), mode: .stretch).transform(half)
         #expect(try pixels(small) == [0x8000_0080])
     }
 
     @Test("Cropping keeps the pixels inside the rectangle; an empty intersection fails")
     func crop() throws {
         let picture = image(3, [red, green, red, green, red, green])
-        #expect(try pixels(ImageTransformer.crop(x: 1, y: 0, width: 5, height: 1).transform(picture)) == [green, red])
-        #expect(ImageTransformer.crop(x: 3, y: 0, width: 1, height: 1).transform(picture) == nil)
-        #expect(ImageTransformer.crop(x: 0, y: 0, width: -1, height: 1).transform(picture) == nil)
+        #expect(
+            try pixels(ImageTransformer.crop(to: PixelRect(x: 1, y: 0, width: 5, height: 1)).transform(picture)) == [
+                green, red,
+            ]
+        )
+        #expect(ImageTransformer.crop(to: PixelRect(x: 3, y: 0, width: 1, height: 1)).transform(picture) == nil)
+        #expect(ImageTransformer.crop(to: PixelRect(x: 0, y: 0, width: -1, height: 1)).transform(picture) == nil)
     }
 
     @Test("A crop keeps its focus in view, as near to the middle as the edges allow")
@@ -82,7 +86,7 @@ struct TransformerTests {
         ] as [(Double, [UInt32])] {
             let focus = ImagePoint(x: x, y: .nan)
             #expect(try places(.crop(to: size, focus: focus)) == expected, "crop at \(x)")
-            #expect(try places(.resize(to: size, .cover, focus: focus)) == expected, "cover at \(x)")
+            #expect(try places(.resize(to: size, mode: .cover, focus: focus)) == expected, "cover at \(x)")
         }
         let wide = image(30, (0..<300).map { [red, green, clear][$0 % 30 / 10] })
         for (focus, color) in [(ImagePoint.left, red), (.center, green), (.right, clear)] {
@@ -90,11 +94,12 @@ struct TransformerTests {
         }
         // It stays as it is without a crop.
         #expect(try places(.crop(to: PixelSize(width: 99, height: 99), focus: .bottomRight)) == Array(0..<9))
-        #expect(try places(.resize(to: PixelSize(width: 9, height: 9), .contain, focus: .right)) == Array(0..<9))
+        #expect(try places(.resize(to: PixelSize(width: 9, height: 9), mode: .contain, focus: .right)) == Array(0..<9))
         #expect(ImageTransformer.crop(to: PixelSize(width: 0, height: 1)).transform(row) == nil)
         #expect(ImageTransformer.crop(to: PixelSize(width: -4, height: .min)).transform(row) == nil)
         // What is larger than the image is covered around the focus, too.
-        let large = ImageTransformer.resize(to: PixelSize(width: 30, height: 10), .cover, focus: .right).transform(row)
+        let large = ImageTransformer.resize(to: PixelSize(width: 30, height: 10), mode: .cover, focus: .right)
+            .transform(row)
         #expect(large?.pixelSize == PixelSize(width: 30, height: 10))
         #expect(try pixels(large).last == 0xFF00_0008)
     }
@@ -103,7 +108,7 @@ struct TransformerTests {
     func focusKeys() {
         let size = PixelSize(width: 3, height: 1)
         for make in [
-            { ImageTransformer.crop(to: size, focus: $0) }, { .resize(to: size, .cover, focus: $0) },
+            { ImageTransformer.crop(to: size, focus: $0) }, { .resize(to: size, mode: .cover, focus: $0) },
             { .circle(focus: $0) },
         ] as [(ImagePoint) -> ImageTransformer] {
             let keys = [.center, .top, .left, .topLeft, ImagePoint(x: 0.25, y: 0.5)].map { make($0).key }
@@ -111,10 +116,10 @@ struct TransformerTests {
             #expect(make(ImagePoint(x: -0.0, y: -2)) == make(.topLeft))
             #expect(make(ImagePoint(x: .nan, y: 0.5)) == make(.center))
         }
-        #expect(ImageTransformer.resize(to: size, .cover).key == "resize(3x1,cover)")
+        #expect(ImageTransformer.resize(to: size, mode: .cover).key == "resize(3x1,cover)")
         #expect(ImageTransformer.circle().key == "square circle()")
         // Only a crop leaves something out.
-        #expect(ImageTransformer.resize(to: size, .contain, focus: .top) == .resize(to: size))
+        #expect(ImageTransformer.resize(to: size, mode: .contain, focus: .top) == .resize(to: size))
     }
 
     @Test("The chosen corners are rounded with smooth edges, and the radius is in application pixels")
@@ -322,7 +327,7 @@ struct TransformerTests {
         let url = fixture.url("ball.gif")
         fixture.loader.answer(url, with: ShippedImage.data("bouncing-ball.gif"))
         let size = PixelSize(width: 20, height: 20)
-        let transformer = ImageTransformer.resize(to: size, .stretch) + .circle()
+        let transformer = ImageTransformer.resize(to: size, mode: .stretch) + .circle()
         let image = try await fixture.manager.response(for: ImageRequest(url: url, transformer: transformer)).image
         let animation = try #require(image.animation)
         #expect(image.pixelSize == size && animation.size == size && animation.hasAlpha && animation.frameCount > 1)

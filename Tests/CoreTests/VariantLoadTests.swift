@@ -116,7 +116,7 @@ struct VariantLoadTests {
     @Test("The file that fits comes before a larger one on disk")
     func closest() async throws {
         for side in [100, 400] { _ = try await load(request(side)) }
-        fixture.manager.cache.removeFromMemory(request(90))
+        await fixture.manager.cache.remove(request(90), from: .memory)
         #expect(try await load(request(90)).url == fixture.url("100"))
     }
 
@@ -215,7 +215,7 @@ struct VariantLoadTests {
         let cache = fixture.manager.cache
         #expect(await cache.tiers(containing: request(150)).contains(.originals))
         #expect(await cache.data(for: request(150)) != nil)
-        cache.removeFromMemory(request(150))
+        await cache.remove(request(150), from: .memory)
         #expect(fixture.manager.cachedImage(for: request(100)) == nil)
         #expect(fixture.manager.cachedImage(for: request(400)) == nil)
         await cache.remove(request(150))
@@ -246,7 +246,7 @@ struct VariantLoadTests {
 
     @Test("On a metered network the URL for it is loaded and no variant")
     func metered() async throws {
-        fixture.network.status = NetworkStatus(isAvailable: true, isMetered: true)
+        fixture.network.status = ImageNetworkStatus(isAvailable: true, isMetered: true)
         var request = request(400)
         request.lowDataURL = fixture.url("100")
         #expect(try await load(request).url == fixture.url("100"))

@@ -61,7 +61,7 @@ struct WorkQueueTests {
                 permits.all.isEmpty ? EAGAIN : startDetachedThread(body)
             }
             if isFile {
-                _ = dependencies.loaders.add(LocalLoader.files(queue: queue, maximumByteCount: 1 << 20))
+                dependencies.loaders.add(LocalLoader.files(queue: queue, maximumByteCount: 1 << 20))
             } else {
                 dependencies.decodeQueue = queue
             }

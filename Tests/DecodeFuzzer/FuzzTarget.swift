@@ -27,7 +27,11 @@ enum FuzzTarget {
         }
         guard let entry = parsed?.entry(file, hashes) else { return }
         _ = entry.response.renewed(by: entry.response)
-        _ = CachePolicy.standard.use(of: entry.response, headers: [:], now: Date(timeIntervalSince1970: 1e9))
+        _ = ImageRequest.CachePolicy.standard.use(
+            of: entry.response,
+            headers: [:],
+            now: Date(timeIntervalSince1970: 1e9)
+        )
         guard let info = entry.rendition, info.size.bounded.pixelCount < 1 << 18 else { return }
         let image = RenditionCoder().decode(entry.data, info).flatMap { info.image($0, DecodeOptions()) }
         guard let image else { return }
@@ -62,7 +66,7 @@ enum FuzzTarget {
         guard let image else { return }
         // All that it claims to have is there, and can be calculated with.
         precondition(image.pixels.withUnsafeBytes { $0.reduce(0) { $0 &+ Int($1) } } >= 0)
-        precondition(image.logicalWidth.isFinite && image.logicalHeight.isFinite && image.cost >= 0)
+        precondition(image.logicalWidth.isFinite && image.logicalHeight.isFinite && image.byteCount >= 0)
         _ = DecodeSize.contain(PixelSize(width: 30, height: 20)).target(for: image.naturalSizeBeforeTransform)
         if let animation = image.animation {
             precondition(animation.duration >= .zero && animation.frameCount > 1 && animation.byteCountOfFrames >= 0)
@@ -87,7 +91,7 @@ enum FuzzTarget {
             rest = rest.dropFirst(8)
             return piece.reduce(0) { $0 << 8 | Int64($1) }
         }
-        let modes = Array(PlaybackMode.allCases)
+        let modes = Array(ImagePlayback.Mode.allCases)
         let mode = modes[Int(number().magnitude % UInt64(modes.count))]
         let loops = Int(number())
         let count = min(max(rest.count / 16, 2), 40)

@@ -13,7 +13,7 @@ let arguments = CommandLine.arguments
 let (path, way) = (arguments[1], arguments[2])
 if way == "limit" {
     let budget = SystemResources.loadingBudget
-    print(SystemResources.memorySize, ImageManager.Configuration().memoryCacheLimit, budget.decodingLimit)
+    print(SystemResources.memorySize, ImageManager.Configuration().maximumMemoryCacheByteCount, budget.decodingLimit)
     exit(0)
 }
 

@@ -81,12 +81,12 @@ private func load(_ validators: ResponseMetadata.Validators?) -> Result<LoaderRe
 private func use(_ result: Result<LoaderResult, ImageError>) -> ResponseMetadata.Validators? {
     switch result {
     case .failure(let error):
-        _ = RetryPolicy().delay(after: error, attempt: 1, chance: 0.5)
+        _ = ImageRetryPolicy().delay(after: error, attempt: 1, chance: 0.5)
         _ = error.description
         return nil
     case .success(let loaded):
         let metadata = loaded.metadata
-        for policy in [CachePolicy.standard, .refresh, .cachedElseLoad] {
+        for policy in [ImageRequest.CachePolicy.standard, .refresh, .cachedElseLoad] {
             for now in [Date(), .distantPast, .distantFuture] {
                 _ = policy.use(of: metadata, headers: ["Accept": "image/png"], now: now)
             }

@@ -91,18 +91,18 @@ struct CacheSetupTests {
         let configuration = ImageManager.Configuration()
         #expect(configuration.diskCache?.ownSizeLimit == nil)
         var disk = ImageManager.Configuration.DiskCache(directory: folder.path)
-        disk.sizeLimit = 1000
-        #expect(disk.sizeLimit == 1000 && disk.ownSizeLimit == 1000)
+        disk.maximumByteCount = 1000
+        #expect(disk.maximumByteCount == 1000 && disk.ownSizeLimit == 1000)
     }
 
     @Test("Every limit has a finite default")
     func bounds() {
         let disk = ImageManager.Configuration.DiskCache(directory: "/nowhere/at/all")
-        #expect(disk.sizeLimit > 0 && disk.sizeLimit <= 500_000_000)
+        #expect(disk.maximumByteCount > 0 && disk.maximumByteCount <= 500_000_000)
         #expect(disk.maximumAge == .seconds(7 * 86400) && disk.renditionShare <= 0.25)
         let configuration = ImageManager.Configuration()
-        #expect(configuration.memoryCacheLimit > 0 && configuration.memoryCacheLimit <= 256 << 20)
-        #expect(configuration.memoryCacheCountLimit == 10_000)
+        #expect(configuration.maximumMemoryCacheByteCount > 0 && configuration.maximumMemoryCacheByteCount <= 256 << 20)
+        #expect(configuration.maximumMemoryCacheCount == 10_000)
         #expect(ImageManager.Configuration.DiskCache(namespace: "x").directory.hasSuffix("/web-images/x"))
     }
 
@@ -140,7 +140,7 @@ struct CacheSetupTests {
     func hidden() throws {
         let manager = manager {
             $0.diskCache = nil
-            $0.memoryCacheLimit = 1000
+            $0.maximumMemoryCacheByteCount = 1000
         }
         for number in 0..<2 {
             let pixels = try #require(

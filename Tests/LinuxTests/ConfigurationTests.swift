@@ -58,7 +58,7 @@ struct ConfigurationTests {
 
     @Test("Memory keeps as many images as the limit says")
     func countLimit() async throws {
-        let manager = manager { $0.memoryCacheCountLimit = 2 }
+        let manager = manager { $0.maximumMemoryCacheCount = 2 }
         for name in ["a", "b", "c"] {
             loader.answer(try url(name), with: image)
             _ = try await manager.image(for: try url(name))

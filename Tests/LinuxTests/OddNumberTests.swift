@@ -59,12 +59,13 @@ struct OddNumberTests {
     @Test("Resizing and cropping keep to what fits into memory", arguments: oddIntegers)
     func sizes(number: Int) {
         for size in [(number, number), (number, 1), (1, number)].map(PixelSize.init) {
-            for mode in [ResizeMode.contain, .cover, .stretch, .letterbox] {
-                let result = ImageTransformer.resize(to: size, mode).transform(image)
+            for mode in [ImageTransformer.ResizeMode.contain, .cover, .stretch, .letterbox] {
+                let result = ImageTransformer.resize(to: size, mode: mode).transform(image)
                 #expect(result.map { $0.pixelSize.pixelCount <= 1 << 27 } ?? true)
             }
             for corner in [0, number] {
-                _ = ImageTransformer.crop(x: corner, y: corner, width: size.width, height: size.height).transform(image)
+                _ = ImageTransformer.crop(to: PixelRect(x: corner, y: corner, width: size.width, height: size.height))
+                    .transform(image)
             }
             #expect(size.pixelCount <= 1 << 27 || BlurHash("LEHV6nWB2yk8pyo0adR*.7kCMdnj")?.image(size: size) == nil)
             for box in [DecodeSize.contain(size), .cover(size), .stretch(size), .within(byteCount: number)] {
@@ -85,8 +86,8 @@ struct OddNumberTests {
         let manager = ImageManager.testing(loader)
         let sizes = [PixelSize(width: 1_000_000, height: 1_000_000), PixelSize(width: .max, height: .max)]
         for size in sizes {
-            for mode in [ResizeMode.contain, .cover, .stretch, .letterbox] {
-                let request = ImageRequest(url: url, transformer: .resize(to: size, mode))
+            for mode in [ImageTransformer.ResizeMode.contain, .cover, .stretch, .letterbox] {
+                let request = ImageRequest(url: url, transformer: .resize(to: size, mode: mode))
                 await #expect { try await manager.image(for: request) } throws: { error in
                     (error as? ImageError)?.code == .transformFailed
                 }
@@ -115,7 +116,7 @@ struct OddNumberTests {
             #expect(try !CoderRegistry.builtIn.encode(image, as: format, options: options).isEmpty)
         }
         for duration in oddDurations {
-            var policy = RetryPolicy()
+            var policy = ImageRetryPolicy()
             (policy.initialDelay, policy.maximumDelay, policy.maximumCount) = (duration, duration, .max)
             for (multiplier, jitter) in [(number, 0.5), (2, number), (number, number)] {
                 (policy.multiplier, policy.jitter) = (multiplier, jitter)
@@ -157,7 +158,7 @@ struct OddNumberTests {
             var download = ImageDownloader.Configuration()
             (download.maximumConcurrentTransfers, download.maximumTransfersPerHost) = (integer, integer)
             (download.connectTimeout, download.idleTimeout) = (max(duration, .seconds(30)), max(duration, .seconds(30)))
-            (download.totalTimeout, download.minimumProgressFraction) = (.seconds(Int64.max), number)
+            download.totalTimeout = .seconds(Int64.max)
             (download.inMemoryBodyLimit, download.resumableByteCount) = (integer, integer)
             if integer > 1000 { download.maximumByteCount = integer }
             download.rateLimit?.perSecond = number
@@ -165,9 +166,9 @@ struct OddNumberTests {
             var configuration = ImageManager.Configuration()
             configuration.downloader = ImageDownloader(configuration: download)
             var disk = ImageManager.Configuration.DiskCache(directory: directory.path)
-            (disk.sizeLimit, disk.renditionShare, disk.maximumAge) = (integer, number, duration)
+            (disk.maximumByteCount, disk.renditionShare, disk.maximumAge) = (integer, number, duration)
             configuration.diskCache = disk
-            (configuration.memoryCacheLimit, configuration.memoryCacheCountLimit) = (integer, integer)
+            (configuration.maximumMemoryCacheByteCount, configuration.maximumMemoryCacheCount) = (integer, integer)
             (configuration.decodingThreadCount, configuration.failureCacheDuration) = (min(integer, 4), duration)
             configuration.retryPolicy.initialDelay = duration
             let manager = ImageManager(configuration: configuration)
@@ -184,7 +185,7 @@ struct OddNumberTests {
         for integer in oddIntegers {
             for share in oddNumbers {
                 var disk = ImageManager.Configuration.DiskCache(directory: "/nowhere/at/all")
-                (disk.sizeLimit, disk.renditionShare) = (integer, share)
+                (disk.maximumByteCount, disk.renditionShare) = (integer, share)
                 _ = DiskCaches(disk)
             }
         }
@@ -202,7 +203,7 @@ struct OddNumberTests {
                     byteCount: count
                 ) { fatalError("No frame is decoded") }
                 #expect(animation.duration > .zero && animation.byteCount >= 0 && animation.bytesPerFrame > 0)
-                for mode in PlaybackMode.allCases {
+                for mode in ImagePlayback.Mode.allCases {
                     let timeline = PlaybackTimeline(durations: animation.durations, mode: mode, loopCount: count)
                     for time in oddDurations { #expect((0..<40).contains(timeline.position(at: time).frame)) }
                     for loop in oddIntegers { #expect((timeline.start(ofFrame: 3, loop: loop) ?? .zero) >= .zero) }

@@ -104,10 +104,10 @@ case "exit", "exit-openssl":
 case "hold":
     // Closures that never return hold the network threads up while the process exits.
     let held = DispatchSemaphore(value: 0)
-    configuration.headerFilter = { _, headers in
+    configuration.requestModifier = RequestModifier(key: "held") { request in
         held.signal()
         while pause() != 0 {}
-        return headers
+        return request
     }
     let downloaders = (0..<Int(arguments[3])!).map { _ in ImageDownloader(configuration: configuration) }
     let loads = downloaders.map { load($0, url) }

@@ -3,12 +3,12 @@ package import WebImageCore
 
 /// A network whose status a test sets.
 package final class ManualNetwork: NetworkMonitoring {
-    private let current = Mutex(NetworkStatus())
-    private let observers = Observers<NetworkStatus>()
+    private let current = Mutex(ImageNetworkStatus())
+    private let observers = Observers<ImageNetworkStatus>()
 
     package init() {}
 
-    package var status: NetworkStatus {
+    package var status: ImageNetworkStatus {
         get { current.withLock { $0 } }
         set {
             current.withLock { $0 = newValue }
@@ -16,7 +16,7 @@ package final class ManualNetwork: NetworkMonitoring {
         }
     }
 
-    package func observe(_ handler: @escaping @Sendable (NetworkStatus) -> Void) -> ObservationToken {
+    package func observe(_ handler: @escaping @Sendable (ImageNetworkStatus) -> Void) -> ObservationToken {
         observers.add(handler)
     }
 }

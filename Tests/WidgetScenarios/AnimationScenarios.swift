@@ -41,11 +41,10 @@ extension Scenario {
             stage.present()
             picture.setImage(
                 with: stage.server.url("/\(format.rawValue)/5-1"),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(1)
-            let player = try require(picture.animationPlayer)
+            let player = try require(picture.imageBinding.player)
             expectEqual(player.frameCount, 6)
             var seen: [Int] = []
             expect(
@@ -93,26 +92,25 @@ extension Scenario {
             var partials: [Int] = []
             picture.setImage(
                 with: ImageRequest(url: stage.server.url("/a"), loading: .progressive),
-                manager: stage.manager,
                 partial: { partials.append($0.frameCount) },
                 completion: { result in
-                    atEnd = picture.animationPlayer?.currentFrameIndex
+                    atEnd = picture.imageBinding.player?.currentFrameIndex
                     stage.completion(result)
                 }
             )
             // Three of six frames have arrived.
-            let isThere = MainLoopPump.run(until: { picture.animationPlayer?.currentFrameIndex == 2 })
-            let state = picture.animationPlayer.map {
+            let isThere = MainLoopPump.run(until: { picture.imageBinding.player?.currentFrameIndex == 2 })
+            let state = picture.imageBinding.player.map {
                 "\($0.currentFrameIndex) of \($0.frameCount), playing: \($0.isPlaying)"
             }
             expect(isThere, "\(state ?? "no player"); partial images of \(partials) frames")
-            expectEqual(picture.animationPlayer?.frameCount, 3)
-            expect(MainLoopPump.run(until: { picture.animationPlayer?.isFinished == true }))
+            expectEqual(picture.imageBinding.player?.frameCount, 3)
+            expect(MainLoopPump.run(until: { picture.imageBinding.player?.isFinished == true }))
             expect(stage.results.isEmpty, "\(stage.results)")
             // When the rest arrives
             gate.open()
             stage.waitForResults(1)
-            let player = try require(picture.animationPlayer)
+            let player = try require(picture.imageBinding.player)
             expectEqual(player.frameCount, 6)
             expect(atEnd.map { $0 >= 2 } ?? false, "it went back to \(atEnd as Any)")
             expect(MainLoopPump.run(until: { player.currentFrameIndex > 2 }))
@@ -125,9 +123,9 @@ extension Scenario {
             let stage = try animatedStage()
             let picture = stage.addImage()
             stage.present()
-            picture.setImage(with: stage.server.url("/gif/3-0"), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.server.url("/gif/3-0"), completion: stage.completion)
             stage.waitForResults(1)
-            let player = try require(picture.animationPlayer)
+            let player = try require(picture.imageBinding.player)
             expect(MainLoopPump.run(until: { player.currentFrameIndex > 0 }))
             gtk_widget_set_visible(picture.widget, 0)
             let index = player.currentFrameIndex
@@ -146,9 +144,9 @@ extension Scenario {
             stage.setAnimations(false)
             let picture = stage.addImage()
             stage.present()
-            picture.setImage(with: stage.server.url("/gif/3-0"), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.server.url("/gif/3-0"), completion: stage.completion)
             stage.waitForResults(1)
-            let player = try require(picture.animationPlayer)
+            let player = try require(picture.imageBinding.player)
             expect(!player.isPlaying && !player.isRunning)
             expectEqual(player.currentFrameIndex, 0)
             // When the user turns animations on again
@@ -158,25 +156,24 @@ extension Scenario {
             expect(!player.isPlaying)
             // When the app wants this image to move all the same, and no longer
             let stopped = player.currentFrameIndex
-            picture.imagePlayback.ignoresReducedMotion = true
+            picture.imageBinding.playback.ignoresReducedMotion = true
             expect(player.isPlaying)
             expect(MainLoopPump.run(until: { player.currentFrameIndex != stopped }))
-            picture.imagePlayback.ignoresReducedMotion = false
+            picture.imageBinding.playback.ignoresReducedMotion = false
             expect(!player.isPlaying)
             // Then one that the app has started itself goes on, whatever else is set
             player.play()
-            picture.imagePlayback.rate = 2
+            picture.imageBinding.playback.rate = 2
             expect(player.isPlaying)
-            picture.imagePlayback = ImagePlayback()
+            picture.imageBinding.playback = ImagePlayback()
             var still = ImageRequest(url: stage.server.url("/gif/3-0"))
             still.isFirstFrameOnly = true
             picture.setImage(
                 with: still,
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(2)
-            expect(picture.animationPlayer == nil)
+            expect(picture.imageBinding.player == nil)
             stage.setAnimations(true)
         },
 
@@ -185,9 +182,9 @@ extension Scenario {
             let picture = stage.addImage()
             stage.present()
             PlaybackEnvironment.isPowerSaving = { true }
-            picture.setImage(with: stage.server.url("/gif/3-0"), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.server.url("/gif/3-0"), completion: stage.completion)
             stage.waitForResults(1)
-            let player = try require(picture.animationPlayer)
+            let player = try require(picture.imageBinding.player)
             expect(!player.isPlaying)
             PlaybackEnvironment.isPowerSaving = { false }
             PlaybackEnvironment.reconsider()
@@ -207,18 +204,18 @@ extension Scenario {
                 expect(!player.isPlaying)
             }
             // The image on display follows its own setting, too.
-            picture.imagePlayback.pausesInPowerSaver = false
+            picture.imageBinding.playback.pausesInPowerSaver = false
             expect(player.isPlaying)
-            picture.imagePlayback.pausesInPowerSaver = true
+            picture.imageBinding.playback.pausesInPowerSaver = true
             expect(!player.isPlaying)
             // Started by hand it plays all the same.
             player.play()
             expect(player.isPlaying)
             let other = stage.addImage()
-            other.imagePlayback.pausesInPowerSaver = false
-            other.setImage(with: stage.server.url("/gif/3-0"), manager: stage.manager, completion: stage.completion)
+            other.imageBinding.playback.pausesInPowerSaver = false
+            other.setImage(with: stage.server.url("/gif/3-0"), completion: stage.completion)
             stage.waitForResults(2)
-            expect(MainLoopPump.run(until: { (other.animationPlayer?.currentFrameIndex ?? 0) > 0 }))
+            expect(MainLoopPump.run(until: { (other.imageBinding.player?.currentFrameIndex ?? 0) > 0 }))
         },
 
         Scenario(
@@ -226,17 +223,17 @@ extension Scenario {
         ) {
             let stage = try animatedStage()
             let picture = stage.addImage()
-            picture.imagePlayback.isAutomatic = false
-            picture.imagePlayback.loopCount = 1
-            picture.imagePlayback.rate = 3
-            picture.imagePlayback.mode = .bounce
+            picture.imageBinding.playback.isAutomatic = false
+            picture.imageBinding.playback.loopCount = 1
+            picture.imageBinding.playback.rate = 3
+            picture.imageBinding.playback.mode = .bounce
             stage.present()
-            picture.setImage(with: stage.server.url("/gif/6-0"), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.server.url("/gif/6-0"), completion: stage.completion)
             stage.waitForResults(1)
-            let player = try require(picture.animationPlayer)
+            let player = try require(picture.imageBinding.player)
             expect(!player.isPlaying)
             // A change while the image is shown starts it.
-            picture.imagePlayback.isAutomatic = true
+            picture.imageBinding.playback.isAutomatic = true
             expect(player.isPlaying)
             player.pause()
             player.seek(to: 3)
@@ -257,21 +254,20 @@ extension Scenario {
             let stage = try animatedStage()
             let pictures = (0..<3).map { _ in stage.addImage(width: 40, height: 30) }
             stage.present()
-            pictures[0].imagePlayback.isSynchronized = true
-            pictures[1].imagePlayback.isSynchronized = true
+            pictures[0].imageBinding.playback.isSynchronized = true
+            pictures[1].imageBinding.playback.isSynchronized = true
             for picture in pictures {
                 picture.setImage(
                     with: ImageRequest(url: stage.server.url("/gif/5-0"), decodeSize: .original),
-                    manager: stage.manager,
                     completion: stage.completion
                 )
             }
             stage.waitForResults(3)
-            expect(pictures[0].animationPlayer === pictures[1].animationPlayer)
-            expect(pictures[0].animationPlayer !== pictures[2].animationPlayer)
+            expect(pictures[0].imageBinding.player === pictures[1].imageBinding.player)
+            expect(pictures[0].imageBinding.player !== pictures[2].imageBinding.player)
             // The animation plays while one of the widgets is on screen.
             gtk_widget_set_visible(pictures[0].widget, 0)
-            let player = try require(pictures[1].animationPlayer)
+            let player = try require(pictures[1].imageBinding.player)
             let index = player.currentFrameIndex
             expect(MainLoopPump.run(until: { player.currentFrameIndex != index }))
             gtk_widget_set_visible(pictures[1].widget, 0)
@@ -281,13 +277,13 @@ extension Scenario {
         Scenario("A standalone paintable plays wherever it is drawn and pauses when nothing draws it") {
             let stage = try animatedStage()
             let paintable = ImagePaintable()
-            let raw = gtk_picture_new_for_paintable(OpaquePointer(paintable.nativePaintablePointer))!
+            let raw = gtk_picture_new_for_paintable(paintable.nativePaintable)!
             gtk_widget_set_size_request(raw, 40, 30)
             stage.append(raw)
             stage.present()
-            paintable.setImage(with: stage.server.url("/gif/3-0"), manager: stage.manager, completion: stage.completion)
+            paintable.setImage(with: stage.server.url("/gif/3-0"), completion: stage.completion)
             stage.waitForResults(1)
-            let player = try require(paintable.animationPlayer)
+            let player = try require(paintable.imageBinding.player)
             expect(MainLoopPump.run(until: { player.currentFrameIndex > 1 }))
             gtk_widget_set_visible(raw, 0)
             // The paintable notices after a second.
@@ -303,16 +299,15 @@ extension Scenario {
             let picture = stage.addImage()
             constrain(picture, width: 60, height: 40, in: stage)
             // The last two frames last longer than this even on a busy machine.
-            picture.imagePlayback.rate = 0.05
+            picture.imageBinding.playback.rate = 0.05
             stage.present()
             picture.setImage(
                 with: stage.server.url("/gif/100-0-5"),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(1)
             // The player that an app has taken is the one that plays on.
-            let player = try require(picture.animationPlayer)
+            let player = try require(picture.imageBinding.player)
             player.seek(to: 4)
             expect(MainLoopPump.run(until: { player.currentFrameIndex == 4 }))
             @MainActor func grow(_ width: Int, _ height: Int) {
@@ -322,7 +317,7 @@ extension Scenario {
                     return player.currentFrame.pixelSize == PixelSize(width: width, height: height)
                 })
                 expect(isLarger, "\(player.currentFrame.pixelSize)")
-                expect(picture.animationPlayer === player)
+                expect(picture.imageBinding.player === player)
                 expectEqual(player.image.pixelSize, PixelSize(width: width, height: height))
             }
             grow(240, 160)
@@ -345,30 +340,29 @@ extension Scenario {
             let urls = [0xFF0000, 0x00FF00, 0x123456, 0x0000FF].map { color in
                 color == 0x123456 ? stage.server.url("/missing") : stage.url(color)
             }
-            picture.imagePlayback.isAutomatic = false
+            picture.imageBinding.playback.isAutomatic = false
             // Each has a separate request, for example with a key for a URL that changes.
             let requests = urls.enumerated().map { index, url in
                 var request = ImageRequest(url: url)
                 request.cacheKey = "frame \(index)"
                 return request
             }
-            picture.setAnimationImages(
+            picture.imageBinding.setAnimation(
                 with: requests,
                 loopCount: 2,
-                manager: stage.manager,
                 completion: stage.completion
             )
             // The last image arrives first and is shown.
             gates[0x0000FF]?.open()
             expect(MainLoopPump.run(until: { picture.currentImage?.color == 0x0000FF }))
-            expect(picture.animationPlayer == nil)
+            expect(picture.imageBinding.player == nil)
             gates[0xFF0000]?.open()
-            expect(MainLoopPump.run(until: { picture.animationPlayer?.frameCount == 2 }))
+            expect(MainLoopPump.run(until: { picture.imageBinding.player?.frameCount == 2 }))
             expect(stage.results.isEmpty)
             gates[0x00FF00]?.open()
             stage.waitForResults(1)
             // An image that fails is left out.
-            let player = try require(picture.animationPlayer)
+            let player = try require(picture.imageBinding.player)
             expectEqual(player.frameCount, 3)
             expectEqual(player.image.loopCount, 2)
             for (index, color) in [0xFF0000, 0x00FF00, 0x0000FF].enumerated() as EnumeratedSequence<[UInt32]> {
@@ -378,18 +372,17 @@ extension Scenario {
                 expectEqual(rendered(picture.widget)?.color(0.5, 0.5), color)
             }
             // Another image ends the animation; when all images fail, there is an error.
-            picture.setImage(with: stage.url(0x445566), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x445566), completion: stage.completion)
             stage.waitForResults(2)
-            expect(picture.animationPlayer == nil)
-            picture.setAnimationImages(
+            expect(picture.imageBinding.player == nil)
+            picture.imageBinding.setAnimation(
                 with: [stage.server.url("/missing"), stage.server.url("/gone")],
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(3)
             expectEqual(stage.results[2].errorCode, .badStatus)
-            picture.setAnimationImages(with: urls, manager: stage.manager, completion: stage.completion)
-            picture.cancelCurrentImageLoad()
+            picture.imageBinding.setAnimation(with: urls, completion: stage.completion)
+            picture.cancelImageLoad()
             stage.waitForResults(4)
             expectEqual(stage.results[3].errorCode, .cancelled)
             stage.waitUntilIdle()
@@ -402,12 +395,11 @@ extension Scenario {
             for (picture, name) in zip(pictures, ["2-1", "2-0", "2-0"]) {
                 picture.setImage(
                     with: stage.server.url("/gif/\(name)"),
-                    manager: stage.manager,
                     completion: stage.completion
                 )
             }
             stage.waitForResults(3)
-            let players = try pictures.map { try require($0.animationPlayer) }
+            let players = try pictures.map { try require($0.imageBinding.player) }
             expect(
                 MainLoopPump.run(until: {
                     players[0].isFinished && players.dropFirst().allSatisfy { $0.currentLoop > 0 }
@@ -454,7 +446,6 @@ extension Scenario {
             for (index, picture) in pictures.enumerated() {
                 picture.setImage(
                     with: ImageRequest(url: stage.server.url("/\(index)"), decodeSize: .original),
-                    manager: stage.manager,
                     completion: stage.completion
                 )
             }
@@ -464,7 +455,7 @@ extension Scenario {
             expect(
                 MainLoopPump.run(until: {
                     for (index, picture) in pictures.enumerated() {
-                        if (picture.animationPlayer?.currentFrameIndex ?? 0) > 3 { playing.insert(index) }
+                        if (picture.imageBinding.player?.currentFrameIndex ?? 0) > 3 { playing.insert(index) }
                     }
                     return playing.count == pictures.count
                 }),

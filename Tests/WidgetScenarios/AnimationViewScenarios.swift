@@ -35,12 +35,12 @@ extension Scenario {
             let stage = try Stage()
             let picture = stage.addImage(width: 30, height: 20)
             stage.present()
-            picture.imagePlayback.isAutomatic = false
+            picture.imageBinding.playback.isAutomatic = false
             let urls = [stage.url(0xFF0000, "30x20"), stage.url(0x00FF00, "15x10"), stage.url(0x0000FF, "30x20")]
             // When they play
-            picture.setAnimationImages(with: urls, manager: stage.manager, completion: stage.completion)
+            picture.imageBinding.setAnimation(with: urls, completion: stage.completion)
             stage.waitForResults(1)
-            let player = try require(picture.animationPlayer)
+            let player = try require(picture.imageBinding.player)
             for (index, color) in [0xFF0000, 0x00FF00, 0x0000FF].enumerated() as EnumeratedSequence<[UInt32]> {
                 player.seek(to: index)
                 expect(MainLoopPump.run(until: { player.currentFrameIndex == index }))
@@ -50,10 +50,11 @@ extension Scenario {
             }
             let animation = try require(player.image.animation)
             let costs = urls.compactMap {
-                stage.manager.memoryHit(for: stage.manager.prepare(ImageRequest(url: $0)), inAnySize: true)?.image.cost
+                stage.manager.memoryHit(for: stage.manager.prepare(ImageRequest(url: $0)), inAnySize: true)?.image
+                    .byteCount
             }
             expectEqual(costs.count, 3)
-            expectEqual(player.image.cost, costs.reduce(0, +))
+            expectEqual(player.image.byteCount, costs.reduce(0, +))
             expectEqual(animation.size, player.image.pixelSize)
         },
 
@@ -64,11 +65,10 @@ extension Scenario {
             // Given an animation that was loaded out of view
             scroll.picture.setImage(
                 with: stage.server.url("/gif/3-0"),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(1)
-            let player = try require(scroll.picture.animationPlayer)
+            let player = try require(scroll.picture.imageBinding.player)
             var seen: [Int] = []
             player.onFrame = { seen.append($0) }
             for _ in 0..<3 { stage.waitForFrame() }
@@ -116,12 +116,11 @@ extension Scenario {
             for picture in pictures + [inside] {
                 picture.setImage(
                     with: ImageRequest(url: stage.server.url("/gif/3-0"), decodeSize: .original),
-                    manager: stage.manager,
                     completion: stage.completion
                 )
             }
             stage.waitForResults(3)
-            let players = try (pictures + [inside]).map { try require($0.animationPlayer) }
+            let players = try (pictures + [inside]).map { try require($0.imageBinding.player) }
             var frames: Set<Int> = []
             expect(
                 MainLoopPump.run(until: {
@@ -147,16 +146,15 @@ extension Scenario {
             stage.append(other.widget)
             stage.present()
             for picture in [scroll.picture, other] {
-                picture.imagePlayback.isSynchronized = true
+                picture.imageBinding.playback.isSynchronized = true
                 picture.setImage(
                     with: ImageRequest(url: stage.server.url("/gif/3-0"), decodeSize: .original),
-                    manager: stage.manager,
                     completion: stage.completion
                 )
             }
             stage.waitForResults(2)
-            let player = try require(scroll.picture.animationPlayer)
-            expect(player === other.animationPlayer)
+            let player = try require(scroll.picture.imageBinding.player)
+            expect(player === other.imageBinding.player)
             expect(MainLoopPump.run(until: { player.currentFrameIndex == 2 }))
             // Given
             let changes = ChangeCounter(of: try require(gtk_picture_get_paintable(scroll.picture.widget.opaque)))

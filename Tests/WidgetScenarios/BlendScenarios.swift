@@ -4,7 +4,7 @@ import GtkWebImage
 import TestSupport
 
 /// The operator of cairo for a blend mode; both follow the same specification.
-private func cairoOperator(_ mode: BlendMode) -> cairo_operator_t {
+private func cairoOperator(_ mode: ImageTransformer.BlendMode) -> cairo_operator_t {
     switch mode {
     case .sourceOver: CAIRO_OPERATOR_OVER
     case .sourceAtop: CAIRO_OPERATOR_ATOP
@@ -24,7 +24,9 @@ private func exchanged(_ pixel: UInt32) -> UInt32 {
 
 /// What cairo makes of one image over another.
 @MainActor
-private func blendedByCairo(_ top: [UInt32], over under: [UInt32], width: Int, _ mode: BlendMode) -> [UInt32] {
+private func blendedByCairo(_ top: [UInt32], over under: [UInt32], width: Int, _ mode: ImageTransformer.BlendMode)
+    -> [UInt32]
+{
     func surface(_ pixels: [UInt32]) -> OpaquePointer {
         let surface = cairo_image_surface_create(CAIRO_FORMAT_ARGB32, Int32(width), Int32(pixels.count / width))!
         cairo_surface_flush(surface)
@@ -72,7 +74,7 @@ extension Scenario {
                 return WebImage(pixels: try require(buffer))
             }
             let (source, backdrop) = (try image(top), try image(under))
-            for mode in BlendMode.allCases {
+            for mode in ImageTransformer.BlendMode.allCases {
                 let blended = ImageTransformer.overlay(source, key: "random", blendMode: mode).transform(backdrop)
                 let ours = try require(try require(blended).pixels.converted(to: .rgbaPremultiplied))
                 let theirs = blendedByCairo(top, over: under, width: 256, mode)

@@ -11,7 +11,7 @@ extension Scenario {
             let stage = try Stage()
             let picture = stage.addImage(width: 200, height: 150)
             stage.present()
-            picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x336699), completion: stage.completion)
             stage.waitForResults(1)
             let (x, y) = stage.middle(of: picture.widget)
             expect(MainLoopPump.run(until: { (try? display.screenshot().color(x, y)) == 0x336699 }))

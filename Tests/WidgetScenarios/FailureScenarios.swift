@@ -100,7 +100,6 @@ extension Scenario {
         picture.setImage(
             with: url,
             placeholder: .icon("image-missing-symbolic"),
-            manager: stage.manager,
             completion: stage.completion
         )
         stage.waitForResults(1)
@@ -114,8 +113,8 @@ extension Scenario {
         let paintable = try require(gtk_picture_get_paintable(picture.widget.opaque))
         expectEqual(gdk_paintable_get_intrinsic_width(paintable), 32, "the placeholder")
         // A second request for the URL loads again, and another URL succeeds.
-        picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
-        picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+        picture.setImage(with: url, completion: stage.completion)
+        picture.setImage(with: stage.url(0x336699), completion: stage.completion)
         stage.waitForResults(3)
         expectEqual(picture.currentImage?.color, 0x336699)
         stage.waitUntilIdle()

@@ -37,7 +37,6 @@ extension Scenario {
                     picture.setImage(
                         with: stage.server.url(path),
                         options: BindingOptions(focus: focus),
-                        manager: stage.manager,
                         completion: stage.completion
                     )
                     stage.waitForResults(count + 1)
@@ -63,7 +62,6 @@ extension Scenario {
             picture.setImage(
                 with: stage.server.url("/wide"),
                 options: options,
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(1)
@@ -77,13 +75,12 @@ extension Scenario {
             let picture = stage.addImage()
             constrain(picture, width: 150, height: 50, in: stage)
             stage.present()
-            for fit in [ContentFit.contain, .stretch, .scaleDown] {
+            for fit in [ImageContentFit.contain, .stretch, .scaleDown] {
                 picture.contentFit = fit
                 let count = stage.results.count
                 picture.setImage(
                     with: stage.server.url("/wide"),
                     options: BindingOptions(focus: .topLeft),
-                    manager: stage.manager,
                     completion: stage.completion
                 )
                 stage.waitForResults(count + 1)
@@ -110,7 +107,6 @@ extension Scenario {
             button.setBackgroundImage(
                 with: stage.server.url("/wide"),
                 options: BindingOptions(focus: .right),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(1)
@@ -131,7 +127,6 @@ extension Scenario {
             picture.setImage(
                 with: stage.server.url("/wide"),
                 options: BindingOptions(focus: ImagePoint(x: 0.25, y: 0.5)),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(1)
@@ -144,7 +139,6 @@ extension Scenario {
             picture.setImage(
                 with: stage.server.url("/tall"),
                 options: BindingOptions(whileLoading: .currentImage),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(2)

@@ -15,7 +15,7 @@ private final class Canceller: Sendable {
     }
 
     deinit {
-        MainActor.assumeIsolated { [picture] in picture.cancelCurrentImageLoad() }
+        MainActor.assumeIsolated { [picture] in picture.cancelImageLoad() }
     }
 }
 
@@ -41,7 +41,6 @@ extension Scenario {
                 picture.setImage(
                     with: url,
                     options: BindingOptions(display: display),
-                    manager: stage.manager,
                     progress: { _, _ in _ = token },
                     partial: { _ in _ = token },
                     completion: stage.completion
@@ -53,13 +52,13 @@ extension Scenario {
                 load(picture, stage.url(0x336699)), load(hidden, stage.url(0x336699)),
                 load(manual, missing, display: .manual),
             ]
-            hidden.cancelCurrentImageLoad()
+            hidden.cancelImageLoad()
             stage.waitForResults(3)
             let failing = load(picture, missing)
             stage.waitForResults(4)
             // Then their handlers are gone, though the widgets are not
             for isGone in checks + [failing] { expect(MainLoopPump.run(until: isGone)) }
-            expect(picture.currentImageTask != nil && hidden.currentImageTask != nil)
+            expect(picture.imageBinding.task != nil && hidden.imageBinding.task != nil)
         },
 
         Scenario("A main loop that runs within a completion gets the results of other loads") {
@@ -67,9 +66,9 @@ extension Scenario {
             let (first, second) = (stage.addImage(), stage.addImage())
             stage.present()
             var isDone = false
-            first.setImage(with: stage.url(0x336699), manager: stage.manager) { _ in
+            first.setImage(with: stage.url(0x336699)) { _ in
                 for color: UInt32 in [0x445566, 0x778899] {
-                    second.setImage(with: stage.url(color), manager: stage.manager, completion: stage.completion)
+                    second.setImage(with: stage.url(color), completion: stage.completion)
                     stage.waitForResults(color == 0x445566 ? 1 : 2)
                 }
                 isDone = true
@@ -78,7 +77,7 @@ extension Scenario {
             expectEqual(second.currentImage?.color, 0x778899)
             // And GTK draws in between
             var (drawn, frames) = (0, 0)
-            first.setImage(with: stage.url(0x112233), manager: stage.manager) { _ in
+            first.setImage(with: stage.url(0x112233)) { _ in
                 stage.afterPaint { frames += 1 }
                 for number in 0..<100 {
                     stage.manager.load(stage.url(UInt32(number), "8x8")) { _ in
@@ -96,7 +95,7 @@ extension Scenario {
             stage.waitForResults(3)
             expect(frames > 3, "\(frames) frames during 100 deliveries")
             // And the outer loop goes on
-            first.setImage(with: stage.url(0xAABBCC), manager: stage.manager, completion: stage.completion)
+            first.setImage(with: stage.url(0xAABBCC), completion: stage.completion)
             stage.waitForResults(4)
             expectEqual(first.currentImage?.color, 0xAABBCC)
         },
@@ -105,11 +104,11 @@ extension Scenario {
             let stage = try Stage()
             let picture = stage.addImage()
             stage.present()
-            picture.setImage(with: stage.url(0x0000FF), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x0000FF), completion: stage.completion)
             stage.waitForResults(1)
             // When another image is set as soon as the state changes from that of a load, or of an image that is cleared
             for isCleared in [false, true] {
-                picture.setImage(with: stage.url(isCleared ? 0x00FF00 : 0xFF0000), manager: stage.manager)
+                picture.setImage(with: stage.url(isCleared ? 0x00FF00 : 0xFF0000))
                 let progress = picture.imageProgress
                 withObservationTracking {
                     _ = progress.state
@@ -117,7 +116,6 @@ extension Scenario {
                     MainActor.assumeIsolated {
                         _ = picture.setImage(
                             with: stage.url(0x0000FF),
-                            manager: stage.manager,
                             completion: stage.completion
                         )
                     }
@@ -136,9 +134,9 @@ extension Scenario {
                 changes.add(1)
                 if changes.all.count == 1 { MainActor.assumeIsolated { picture.clearImage() } }
             }
-            picture.setImage(with: stage.url(0x123456), manager: stage.manager)
+            picture.setImage(with: stage.url(0x123456))
             stage.waitUntilIdle()
-            expect(picture.currentImage == nil && picture.currentImageTask == nil)
+            expect(picture.currentImage == nil && picture.imageBinding.task == nil)
             expect(gtk_test_accessible_has_state(picture.widget.opaque, GTK_ACCESSIBLE_STATE_BUSY) == 0)
             if case .idle = progress.state {} else { expect(false, "\(progress.state)") }
         },
@@ -150,21 +148,20 @@ extension Scenario {
             stage.present()
             pictures[0].setImage(
                 with: stage.url(1),
-                manager: stage.manager,
                 progress: { [canceller = Canceller(pictures[0])] _, _ in _ = canceller }
             )
-            pictures[1].setImage(with: stage.url(2), manager: stage.manager) { _ in
-                pictures[0].cancelCurrentImageLoad()
+            pictures[1].setImage(with: stage.url(2)) { _ in
+                pictures[0].cancelImageLoad()
                 stage.completion(.failure(.cancelled(nil)))
             }
             expect(MainLoopPump.run(until: { gate.waitingCount == 2 }))
             // When its widget leaves the window, and a completion cancels it before its handlers are gone
             stage.remove(pictures[0].widget)
-            pictures[1].cancelCurrentImageLoad()
+            pictures[1].cancelImageLoad()
             stage.waitForResults(1)
             gate.open()
             stage.waitUntilIdle()
-            expect(pictures[0].currentImageTask?.isFinished != false)
+            expect(pictures[0].imageBinding.task?.isFinished != false)
         },
 
         Scenario("A load that the app has cancelled does not start again in another window or place") {
@@ -175,18 +172,17 @@ extension Scenario {
             for (number, picture) in pictures.enumerated() {
                 picture.setImage(
                     with: stage.url(UInt32(number + 1)),
-                    manager: stage.manager,
                     completion: stage.completion
                 )
             }
             expect(MainLoopPump.run(until: { gate.waitingCount == 4 }))
             // When one is cancelled before its widget leaves the window, and the others afterwards
-            pictures[0].cancelCurrentImageLoad()
+            pictures[0].cancelImageLoad()
             for picture in pictures { stage.remove(picture.widget) }
             stage.waitForResults(4)
-            pictures[1].cancelCurrentImageLoad()
-            pictures[2].cancelImageLoad(for: .image)
-            WidgetPointer(pictures[3].nativeWidgetPointer).cancelImageLoads()
+            pictures[1].cancelImageLoad()
+            pictures[2].images.cancel(.image)
+            WidgetPointer(pictures[3].nativeWidgetPointer).images.cancelAll()
             for picture in pictures { stage.append(picture.widget) }
             expect(stage.waitForFrame())
             gate.open()
@@ -208,8 +204,8 @@ extension Scenario {
             @MainActor func isDescribed() -> Bool {
                 gtk_test_accessible_has_property(button.widget.opaque, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION) != 0
             }
-            button.setImage(with: stage.url(1), manager: stage.manager, completion: stage.completion)
-            button.setBackgroundImage(with: stage.url(2), manager: stage.manager, completion: stage.completion)
+            button.setImage(with: stage.url(1), completion: stage.completion)
+            button.setBackgroundImage(with: stage.url(2), completion: stage.completion)
             expect(MainLoopPump.run(until: { gates.values.allSatisfy { $0.waitingCount == 1 } }))
             gates[1]?.open()
             stage.waitForResults(1)
@@ -218,13 +214,13 @@ extension Scenario {
             stage.waitForResults(2)
             expect(!isBusy())
             // A failure of one image is not over when the other one succeeds
-            button.setImage(with: stage.server.url("/no"), manager: stage.manager, completion: stage.completion)
+            button.setImage(with: stage.server.url("/no"), completion: stage.completion)
             stage.waitForResults(3)
             expect(isDescribed())
-            button.setBackgroundImage(with: stage.url(3), manager: stage.manager, completion: stage.completion)
+            button.setBackgroundImage(with: stage.url(3), completion: stage.completion)
             stage.waitForResults(4)
             expect(isDescribed())
-            button.setImage(with: stage.url(4), manager: stage.manager, completion: stage.completion)
+            button.setImage(with: stage.url(4), completion: stage.completion)
             stage.waitForResults(5)
             expect(!isDescribed())
         },

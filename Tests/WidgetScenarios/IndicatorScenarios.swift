@@ -37,7 +37,7 @@ extension Scenario {
             let witness = Witness()
             picture.imageIndicator = ImageIndicator(witness, delay: .zero)
             let progress = picture.imageProgress
-            picture.setImage(with: stage.server.url("/a"), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.server.url("/a"), completion: stage.completion)
             expect(MainLoopPump.run(until: { witness.fractions.contains { ($0 ?? 0) > 0.1 } }))
             expect(witness.fractions.allSatisfy { ($0 ?? 0) < 0.9 }, "\(witness.fractions)")
             expect(progress.fraction > 0.1 && progress.fraction < 0.9 && progress.expected == Int64(file.count))
@@ -67,10 +67,9 @@ extension Scenario {
             picture.imageIndicator = ImageIndicator(ImageIndicator.bar.style, delay: .zero)
             picture.setImage(
                 with: stage.server.url("/a"),
-                placeholder: .color(ImageColor(0xFFFFFF)),
-                manager: stage.manager
+                placeholder: .color(ImageColor(0xFFFFFF))
             )
-            icon.clearImage(placeholder: .icon("go-next-symbolic"), manager: stage.manager)
+            icon.clearImage(placeholder: .icon("go-next-symbolic"))
             expect(MainLoopPump.run(until: { picture.imageProgress.fraction > 0.3 }))
             var icons: [WebImage] = []
             for (direction, x) in [(GTK_TEXT_DIR_LTR, 0.25), (GTK_TEXT_DIR_RTL, 0.75)] {
@@ -91,10 +90,10 @@ extension Scenario {
             stage.present()
             let witness = Witness()
             picture.imageIndicator = ImageIndicator(witness, delay: .zero)
-            picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x336699), completion: stage.completion)
             expect(MainLoopPump.run(until: { !witness.times.isEmpty }))
             // When there is no URL any more
-            picture.setImage(with: URL?.none, manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: URL?.none, completion: stage.completion)
             stage.waitForResults(2)
             let count = witness.fractions.count
             stage.waitForFrame()
@@ -110,7 +109,7 @@ extension Scenario {
             stage.present()
             let witness = Witness()
             picture.imageIndicator = ImageIndicator(witness, delay: .seconds(600))
-            picture.setImage(with: stage.url(0x0000FF), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x0000FF), completion: stage.completion)
             expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
             stage.waitForFrame()
             gate.open()
@@ -118,7 +117,7 @@ extension Scenario {
             expect(witness.fractions.isEmpty)
             picture.imageIndicator = ImageIndicator(witness, delay: .zero)
             picture.clearImage()
-            picture.setImage(with: stage.url(0x0000FF), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x0000FF), completion: stage.completion)
             stage.waitForResults(2)
             stage.waitForFrame()
             expect(witness.fractions.isEmpty)
@@ -138,7 +137,7 @@ extension Scenario {
                 var indicator = indicator
                 indicator.delay = .zero
                 picture.imageIndicator = indicator
-                picture.setImage(with: stage.url(0x0000FF), manager: stage.manager, completion: stage.completion)
+                picture.setImage(with: stage.url(0x0000FF), completion: stage.completion)
                 var first: WebImage?
                 expect(
                     MainLoopPump.run(until: {
@@ -167,7 +166,7 @@ extension Scenario {
             stage.present()
             let witness = Witness()
             picture.imageIndicator = ImageIndicator(witness, delay: .zero)
-            picture.setImage(with: stage.url(0x0000FF), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x0000FF), completion: stage.completion)
             expect(MainLoopPump.run(until: { witness.times.count > 0 }))
             stage.waitForFrame()
             stage.waitForFrame()
@@ -185,12 +184,11 @@ extension Scenario {
             let picture = stage.addImage(width: 300, height: 300)
             stage.present()
             picture.errorPlaceholder = .color(ImageColor(0xFF0000))
-            picture.retriesImageOnClick = true
+            picture.imageBinding.retriesOnClick = true
             var reports = 0
             picture.setImage(
                 with: stage.url(0x00FF00),
                 placeholder: .color(ImageColor(0x0000FF)),
-                manager: stage.manager,
                 progress: { _, _ in reports += stage.results.count },
                 completion: stage.completion
             )
@@ -199,7 +197,7 @@ extension Scenario {
             stage.waitForFrame()
             expectEqual(rendered(picture.widget)?.color(0.5, 0.5), 0xFF0000)
             expect(gtk_test_accessible_has_property(picture.widget.opaque, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION) != 0)
-            expectEqual(picture.currentImageTask?.isFinished, true)
+            expectEqual(picture.imageBinding.task?.isFinished, true)
             // When the image is clicked
             try stage.click(picture, until: { picture.currentImage != nil })
             expectEqual(picture.currentImage?.color, 0x00FF00)
@@ -219,8 +217,8 @@ extension Scenario {
             stage.append(entry.widget)
             stage.present()
             entry.errorPlaceholder = .icon("image-missing-symbolic")
-            entry.retriesImageOnClick = true
-            entry.setImage(with: stage.url(0x00FF00), manager: stage.manager, completion: stage.completion)
+            entry.imageBinding.retriesOnClick = true
+            entry.setImage(with: stage.url(0x00FF00), completion: stage.completion)
             stage.waitForResults(1)
             stage.waitForFrame()
             try stage.click(entry, x: 0.06, until: { entry.currentImage != nil })
@@ -233,13 +231,13 @@ extension Scenario {
             let button = Button()
             stage.append(button.widget)
             stage.present()
-            button.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            button.setImage(with: stage.url(0x336699), completion: stage.completion)
             stage.waitForResults(1)
             stage.waitForFrame()
             let width = gtk_widget_get_width(button.widget)
             // When the image of the state that the button gets loads with an indicator that is to appear much later
             button.imageBinding(for: .insensitive).imageIndicator = .activity(size: 32, delay: .seconds(1000))
-            button.setImage(with: stage.url(0x0000FF), for: .insensitive, manager: stage.manager)
+            button.setImage(with: stage.url(0x0000FF), for: .insensitive)
             gtk_widget_set_sensitive(button.widget, 0)
             expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
             stage.waitForFrame()
@@ -255,12 +253,11 @@ extension Scenario {
             stage.present()
             picture.setImage(
                 with: stage.server.url("/missing"),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(1)
             expect(gtk_test_accessible_has_property(picture.widget.opaque, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION) != 0)
-            picture.setImage(with: stage.url(0x0000FF), manager: stage.manager)
+            picture.setImage(with: stage.url(0x0000FF))
             expect(gtk_test_accessible_has_property(picture.widget.opaque, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION) == 0)
             gate.open()
         },
@@ -280,7 +277,7 @@ extension Scenario {
             )
             expectEqual(gtk_accessible_get_accessible_role(picture.widget.opaque), GTK_ACCESSIBLE_ROLE_IMG)
             expect(gtk_test_accessible_has_property(button.widget.opaque, GTK_ACCESSIBLE_PROPERTY_LABEL) != 0)
-            picture.setImage(with: stage.url(0x0000FF), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x0000FF), completion: stage.completion)
             expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
             expect(isBusy(picture.widget), "it is not busy")
             gate.open()
@@ -295,12 +292,12 @@ extension Scenario {
             own.setImage(solid(0xFF0000))
             let signal = g_signal_lookup("invalidate-contents", gdk_paintable_get_type())
             @MainActor func hasHandlers() -> Bool {
-                g_signal_has_handler_pending(own.nativePaintablePointer, signal, 0, 1) != 0
+                g_signal_has_handler_pending(.init(own.nativePaintable), signal, 0, 1) != 0
             }
             var others = (0..<3).map { _ in ImagePaintable() }
             for other in others {
-                let placeholder = Placeholder.paintable(own.nativePaintablePointer)
-                other.setImage(with: stage.url(0x0000FF), placeholder: placeholder, manager: stage.manager)
+                let placeholder = ImagePlaceholder.paintable(own.nativePaintable)
+                other.setImage(with: stage.url(0x0000FF), placeholder: placeholder)
             }
             expect(hasHandlers(), "nobody follows the placeholder")
             others.removeAll()
@@ -314,11 +311,10 @@ extension Scenario {
             let picture = stage.addImage()
             picture.contentFit = .stretch
             stage.present()
-            @MainActor func show(_ placeholder: Placeholder) {
+            @MainActor func show(_ placeholder: ImagePlaceholder) {
                 picture.setImage(
                     with: stage.url(0x0000FF, "\(Int.random(in: 10..<10_000))x10"),
-                    placeholder: placeholder,
-                    manager: stage.manager
+                    placeholder: placeholder
                 )
                 stage.waitForFrame()
             }
@@ -326,7 +322,7 @@ extension Scenario {
             expectEqual(rendered(picture.widget)?.color(0.1, 0.1), 0x00FF00)
             let own = ImagePaintable()
             own.setImage(solid(0xFF0000))
-            show(.paintable(own.nativePaintablePointer))
+            show(.paintable(own.nativePaintable))
             expectEqual(rendered(picture.widget)?.color(0.1, 0.1), 0xFF0000)
             // The placeholder can change.
             own.setImage(solid(0x00FFFF))

@@ -23,7 +23,6 @@ extension Scenario {
             let url = stage.server.url("/a.png?token=hush")
             picture.setImage(
                 with: ImageRequest(url: url, transformer: .circle()),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(1)
@@ -74,7 +73,7 @@ extension Scenario {
             let inspector = stage.openInspector()
             for count in 1...3 {
                 let picture = stage.addImage()
-                picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+                picture.setImage(with: stage.url(0x336699), completion: stage.completion)
                 stage.waitForResults(count)
                 stage.waitUntilIdle()
                 if count == 2 {
@@ -96,12 +95,12 @@ extension Scenario {
             let stage = try Stage { _ in
                 .status(503)
             } configure: {
-                $0.retryPolicy = RetryPolicy()
+                $0.retryPolicy = ImageRetryPolicy()
                 $0.retryPolicy.initialDelay = .milliseconds(10)
             }
             let picture = stage.addImage()
             let inspector = stage.openInspector()
-            picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x336699), completion: stage.completion)
             stage.waitForResults(1)
             let line = try stage.waitForLine(of: inspector) { $0.sourceName == "Failed" }
             expectEqual(line.retries.count, 2)
@@ -215,7 +214,7 @@ extension Stage {
 
     /// The widgets in the window that show or load images.
     var pictures: [WidgetPointer] {
-        WidgetPointer(window).boundImages.map { WidgetPointer($0.widget.nativeWidgetPointer) }
+        WidgetPointer(window).images.bound.map { WidgetPointer($0.widget.nativeWidgetPointer) }
     }
 
     /// Waits for a line that has ended.

@@ -14,7 +14,7 @@ extension Scenario {
             let (first, second) = (stage.addImage(), stage.addImage())
             let inspector = stage.openInspector()
             for (picture, color) in [(first, UInt32(0x336699)), (second, 0x993366)] {
-                picture.setImage(with: stage.url(color), manager: stage.manager, completion: stage.completion)
+                picture.setImage(with: stage.url(color), completion: stage.completion)
             }
             stage.waitForResults(2)
             let line = try stage.waitForLine(of: inspector) { $0.url == stage.url(0x993366) && !$0.isRunning }
@@ -39,7 +39,7 @@ extension Scenario {
             stage.setAnimations(false)
             let picture = stage.addImage()
             let inspector = stage.openInspector()
-            picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x336699), completion: stage.completion)
             stage.waitForResults(1)
             let line = try stage.waitForLine(of: inspector) { !$0.isRunning }
             inspector.openLine(line.id)
@@ -65,7 +65,7 @@ extension Scenario {
             stage.append(button.widget)
             let clicks = ClickCounter(button.widget)
             let inspector = stage.openInspector()
-            button.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            button.setImage(with: stage.url(0x336699), completion: stage.completion)
             stage.waitForResults(1)
             _ = try stage.waitForLine(of: inspector) { !$0.isRunning }
             inspector.setPicks(true)
@@ -85,7 +85,7 @@ extension Scenario {
             stage.append(button.widget)
             let clicks = ClickCounter(button.widget)
             let inspector = stage.openInspector()
-            picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x336699), completion: stage.completion)
             stage.waitForResults(1)
             let line = try stage.waitForLine(of: inspector) { !$0.isRunning }
             expect(stage.waitForFrame())
@@ -100,7 +100,7 @@ extension Scenario {
             expect(clicks.count > 0, "the button got no click")
             // A badge follows the newest load.
             picture.clearImage()
-            picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x336699), completion: stage.completion)
             expect(MainLoopPump.run(until: { inspector.state?.badges.first?.hasPrefix("Memory") == true }))
             // Images out of sight have none.
             gtk_widget_set_visible(picture.widget, 0)
@@ -116,7 +116,7 @@ extension Scenario {
             let count = children(of: stage.window)
             let inspector = stage.openInspector()
             expectEqual(children(of: stage.window), count + 1, "with the layer")
-            picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x336699), completion: stage.completion)
             stage.waitForResults(1)
             inspector.setShowsBadges(true)
             expect(stage.manager.isObserved)
@@ -196,7 +196,7 @@ extension Scenario {
             expect(MainLoopPump.run(until: { inspector.state?.activity.last == "Transfers 0, decoders 0" }))
             let texts = inspector.state?.activity ?? []
             expect(texts.first?.contains("frames/s") == true, "\(texts)")
-            let limit = try require(stage.manager.cache.memoryStatistics.byteLimit).inBytes
+            let limit = stage.manager.cache.memoryStatistics.maximumByteCount.inBytes
             expect(texts.dropFirst().first?.hasSuffix("of \(limit), 1 image") == true, "\(texts)")
         },
     ]

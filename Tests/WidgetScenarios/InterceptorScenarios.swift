@@ -39,11 +39,11 @@ extension Scenario {
             let pictures = [stage.addImage(), stage.addImage()]
             stage.present()
             let url = stage.url(0x336699)
-            pictures[0].setImage(with: url, manager: stage.manager, completion: stage.completion)
+            pictures[0].setImage(with: url, completion: stage.completion)
             stage.waitForResults(1)
             expectEqual(interceptor.count, 1)
             // When another widget shows it
-            pictures[1].setImage(with: url, manager: stage.manager, completion: stage.completion)
+            pictures[1].setImage(with: url, completion: stage.completion)
             expectEqual(stage.results.count, 2)
             expectEqual(stage.results[1].source, .memory)
             expect(pictures[1].currentImage?.color == 0x336699)
@@ -60,7 +60,6 @@ extension Scenario {
             var received: Int64 = 0
             picture.setImage(
                 with: stage.url(0xFF0000, "800x600"),
-                manager: stage.manager,
                 progress: { count, _ in received = count },
                 completion: stage.completion
             )
@@ -70,7 +69,7 @@ extension Scenario {
             expectEqual(image.pixelSize, PixelSize(width: 100 * scale, height: 75 * scale))
             expectEqual(image.color, 0x00FF00)
             expect(received > 0)
-            expectEqual(picture.currentImageURL, stage.url(0xFF0000, "800x600"))
+            expectEqual(picture.imageBinding.request?.url, stage.url(0xFF0000, "800x600"))
             expectEqual(stage.server.requests.map(\.path), ["/00ff00/800x600.png"])
         },
 
@@ -79,7 +78,7 @@ extension Scenario {
             let picture = stage.addImage()
             stage.present()
             for color in [0x111111, 0x222222] as [UInt32] {
-                picture.setImage(with: stage.url(color), manager: stage.manager, completion: stage.completion)
+                picture.setImage(with: stage.url(color), completion: stage.completion)
                 expect(stage.waitForFrame())
             }
             stage.waitForResults(1)

@@ -75,7 +75,7 @@ extension Scenario {
             }
             stage.present()
             for picture in pictures {
-                picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+                picture.setImage(with: stage.url(0x336699), completion: stage.completion)
             }
             stage.waitForResults(4)
             for picture in pictures { expectEqual(picture.currentImage?.color, 0x336699) }
@@ -97,7 +97,6 @@ extension Scenario {
             stage.present()
             WidgetPointer(avatar).setImage(
                 with: stage.url(0x336699, "400x400"),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(1)
@@ -123,24 +122,24 @@ extension Scenario {
             stage.present()
             let missing = URL(string: "file:///nowhere/at/all.png")!
             let pointer = WidgetPointer(avatar)
-            pointer.setImage(with: missing, manager: stage.manager, completion: stage.completion)
+            pointer.setImage(with: missing, completion: stage.completion)
             expect(!hasImage(), "while it loads")
             stage.waitForResults(1)
             expect(!hasImage(), "after a failure")
             // An image takes the place of the initials, and a failure or nothing gives it back.
-            pointer.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            pointer.setImage(with: stage.url(0x336699), completion: stage.completion)
             stage.waitForResults(2)
             expect(hasImage(), "with an image")
-            pointer.setImage(with: missing, manager: stage.manager, completion: stage.completion)
+            pointer.setImage(with: missing, completion: stage.completion)
             stage.waitForResults(3)
             expect(!hasImage(), "after a second failure")
-            pointer.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            pointer.setImage(with: stage.url(0x336699), completion: stage.completion)
             expect(hasImage(), "with the same image from memory")
             pointer.clearImage()
             expect(!hasImage(), "without an image")
             // A placeholder draws something, so it takes the place, too.
             pointer.errorPlaceholder = .icon("image-missing-symbolic")
-            pointer.setImage(with: missing, manager: stage.manager, completion: stage.completion)
+            pointer.setImage(with: missing, completion: stage.completion)
             stage.waitForResults(5)
             expect(hasImage(), "with an error placeholder")
             // What has no size of its own cannot be drawn in a circle: libadwaita 1.2 fails with a critical warning.
@@ -149,7 +148,6 @@ extension Scenario {
             pointer.setImage(
                 with: missing,
                 placeholder: .color(ImageColor(0x808080)),
-                manager: stage.manager,
                 completion: stage.completion
             )
             expect(!hasImage(), "with a colour")
@@ -157,7 +155,7 @@ extension Scenario {
             stage.waitForResults(6)
             expect(!hasImage(), "after a failure with an indicator")
             pointer.imageTransition = .crossfade(duration: .milliseconds(200))
-            pointer.setImage(with: stage.url(0x996633), manager: stage.manager, completion: stage.completion)
+            pointer.setImage(with: stage.url(0x996633), completion: stage.completion)
             stage.waitForResults(7)
             expect(hasImage(), "while an image fades in")
             stage.waitForFrame()
@@ -174,7 +172,6 @@ extension Scenario {
             stage.present()
             WidgetPointer(marker).setImage(
                 with: stage.url(0x336699),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(1)
@@ -194,7 +191,6 @@ extension Scenario {
             let scale = Int(gtk_widget_get_scale_factor(picture.widget))
             picture.setImage(
                 with: stage.url(0x336699, "1000x800"),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(1)

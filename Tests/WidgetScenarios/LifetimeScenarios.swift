@@ -19,7 +19,6 @@ extension Scenario {
                 let picture = Picture()
                 picture.setImage(
                     with: stage.url(UInt32(number + 1)),
-                    manager: stage.manager,
                     completion: stage.completion
                 )
                 return picture
@@ -66,7 +65,7 @@ extension Scenario {
             @MainActor func show(_ color: UInt32, _ priority: ImagePriority) -> Picture {
                 let picture = stage.addImage(width: 30, height: 20)
                 let request = ImageRequest(url: stage.url(color), priority: priority)
-                picture.setImage(with: request, manager: stage.manager, completion: stage.completion)
+                picture.setImage(with: request, completion: stage.completion)
                 return picture
             }
             var pictures = [show(1, .veryHigh)]
@@ -104,7 +103,6 @@ extension Scenario {
                 picture.setImage(
                     with: stage.url(color),
                     options: options,
-                    manager: stage.manager,
                     completion: stage.completion
                 )
             }
@@ -131,7 +129,6 @@ extension Scenario {
             let picture = stage.addImage()
             let load = picture.setImage(
                 with: stage.url(0x111111),
-                manager: stage.manager,
                 completion: stage.completion
             )
             load.cancel()
@@ -142,7 +139,7 @@ extension Scenario {
             expectEqual(stage.server.requests.count, 0)
             expectEqual(stage.results.map(\.errorCode), [.cancelled])
             // Another load starts.
-            picture.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x111111), completion: stage.completion)
             stage.waitForResults(2)
             expectEqual(picture.currentImage?.color, 0x111111)
         },
@@ -153,7 +150,6 @@ extension Scenario {
             picture.setImage(
                 with: stage.url(0x111111),
                 options: BindingOptions(start: .immediately),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(1)
@@ -165,7 +161,7 @@ extension Scenario {
             let stage = try Stage(heldBy: gate)
             let picture = stage.addImage()
             stage.present()
-            picture.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x111111), completion: stage.completion)
             expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
             stage.remove(picture.widget)
             stage.waitForResults(1)
@@ -198,7 +194,6 @@ extension Scenario {
             picture.setImage(
                 with: request,
                 options: BindingOptions(start: .onlyWhileMapped),
-                manager: stage.manager,
                 progress: { _, _ in calls.add("progress") },
                 partial: { _ in calls.add("partial") },
                 completion: { _ in calls.add("completion") }
@@ -238,7 +233,7 @@ extension Scenario {
             let other = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0)!
             stage.append(other)
             stage.present()
-            picture.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x111111), completion: stage.completion)
             expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
             stage.remove(picture.widget)
             gtk_box_append(other.as(GtkBox.self), picture.widget)
@@ -255,7 +250,7 @@ extension Scenario {
             let log = EventLog<String>()
             var picture: Picture? = stage.addImage()
             stage.present()
-            picture?.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
+            picture?.setImage(with: stage.url(0x111111), completion: stage.completion)
             expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
             noteEnd(of: picture!.nativeWidgetPointer, log)
             // When the window is destroyed, then the wrapper is released
@@ -276,7 +271,7 @@ extension Scenario {
             let stage = try Stage()
             let log = EventLog<String>()
             var picture: Picture? = Picture()
-            picture?.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
+            picture?.setImage(with: stage.url(0x111111), completion: stage.completion)
             noteEnd(of: picture!.nativeWidgetPointer, log)
             dropElsewhere(picture.take()!)
             expect(MainLoopPump.run(until: { stage.results.count == 1 && log.all == ["finalised"] }), "\(log.all)")
@@ -292,7 +287,7 @@ extension Scenario {
             let picture = stage.addImage(width: 300, height: 240)
             stage.present()
             // Nothing retains the response, which would retain the image.
-            picture.setImage(with: stage.url(0x111111, "400x300"), manager: stage.manager)
+            picture.setImage(with: stage.url(0x111111, "400x300"))
             expect(MainLoopPump.run(until: { picture.currentImage != nil }))
             expect(stage.waitForFrame())
             let paintable = try require(gtk_picture_get_paintable(picture.widget.opaque))
@@ -328,11 +323,11 @@ extension Scenario {
             let picture = stage.addImage()
             stage.present()
             let log = EventLog<String>()
-            let (manager, slow, quick) = (stage.manager, stage.url(0x111111), stage.url(0x222222))
+            let (slow, quick) = (stage.url(0x111111), stage.url(0x222222))
             @MainActor func wait(_ url: URL) -> Task<Void, Never> {
                 Task { @MainActor in
                     do throws(ImageError) {
-                        let response = try await picture.setImage(with: url, manager: manager).response
+                        let response = try await picture.setImage(with: url).response
                         log.add(Stage.hex(response.image.color))
                     } catch {
                         log.add("\(error.code.rawValue)")

@@ -10,6 +10,7 @@ final class ListStage {
     let stage: Stage
     let scrolled: UnsafeMutablePointer<GtkWidget>
     let list: UnsafeMutablePointer<GtkWidget>
+    var view: WidgetPointer { WidgetPointer(list) }
     let urls: [URL]
     private let model: OpaquePointer
 
@@ -20,7 +21,7 @@ final class ListStage {
         height: Int = 90,
         imageSize: String? = nil,
         isGrid: Bool = false,
-        placeholder: Placeholder? = nil
+        placeholder: ImagePlaceholder? = nil
     ) throws {
         let stage = try Stage()
         self.stage = stage
@@ -32,12 +33,12 @@ final class ListStage {
             placeholder: placeholder,
             manager: stage.manager,
             imageDescription: { $0 % 2 == 0 ? "Image \($0)" : nil },
-            url: { urls[$0] }
+            request: { urls[$0] }
         )
         let strings = gtk_string_list_new(nil)!
         for index in 0..<count { gtk_string_list_append(strings, "\(index)") }
         model = gtk_no_selection_new(strings)!
-        let native = OpaquePointer(g_object_ref(factory.nativeFactoryPointer)!)
+        let native = OpaquePointer(g_object_ref(.init(factory.nativeFactory))!)
         list = isGrid ? gtk_grid_view_new(model, native) : gtk_list_view_new(model, native)
         scrolled = gtk_scrolled_window_new()
         gtk_scrolled_window_set_child(scrolled.opaque, list)
@@ -84,7 +85,7 @@ final class ListStage {
     /// Expects that every row on screen shows its own image.
     func expectNoWrongImage() {
         for picture in mapped {
-            guard let url = picture.currentImageURL, let image = picture.currentImage else { continue }
+            guard let url = picture.imageBinding.request?.url, let image = picture.currentImage else { continue }
             let digits = url.path.split(separator: "/").first.flatMap { UInt32($0, radix: 16) }
             expectEqual(image.color, digits ?? 0, "\(url.path)")
         }

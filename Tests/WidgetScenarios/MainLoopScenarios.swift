@@ -183,9 +183,9 @@ extension Scenario {
         },
 
         Scenario("Code that awaits the image of a widget that is never mapped gets an error when the widget goes") {
-            let manager = ImageManager.testing(FakeLoader())
+            ImageManager.shared = .testing(FakeLoader())
             var picture: Picture? = Picture()
-            let load = try require(picture).setImage(with: URL(string: "https://example.org/a.png"), manager: manager)
+            let load = try require(picture).setImage(with: URL(string: "https://example.org/a.png"))
             let ends = EventLog<ImageError.Code?>()
             for _ in 0..<2 {
                 Task {

@@ -42,12 +42,11 @@ extension Scenario {
             stage.present()
             let bindables: [any WidgetBindable] = [picture, button, image]
             for bindable in bindables {
-                bindable.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+                bindable.setImage(with: stage.url(0x336699), completion: stage.completion)
             }
             entry.setIcon(
                 with: stage.url(0x336699),
                 at: .primary,
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(4)

@@ -21,10 +21,10 @@ extension Scenario {
                 return response
             }
             let picture = stage.addImage()
-            picture.retriesImageOnClick = true
+            picture.imageBinding.retriesOnClick = true
             let progress = picture.imageProgress
             expectEqual(progress.name, "idle")
-            picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x336699), completion: stage.completion)
             expectEqual(progress.name, "loading", "not yet shown")
             stage.present()
             stage.waitForResults(1)
@@ -40,9 +40,9 @@ extension Scenario {
             expectEqual(progress.name, "idle")
             // When an image that waits for its widget is cancelled
             gtk_widget_set_visible(picture.widget, 0)
-            picture.setImage(with: stage.url(0x993366), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x993366), completion: stage.completion)
             expectEqual(progress.name, "loading")
-            picture.cancelCurrentImageLoad()
+            picture.cancelImageLoad()
             stage.waitForResults(2)
             expectEqual(progress.name, "idle")
         },
@@ -52,12 +52,12 @@ extension Scenario {
             let stage = try Stage()
             let request = ImageRequest(url: stage.url(0x336699))
             stage.present()
-            stage.addImage().setImage(with: request, manager: stage.manager, completion: stage.completion)
+            stage.addImage().setImage(with: request, completion: stage.completion)
             stage.waitForResults(1)
             let picture = stage.addImage()
             let progress = picture.imageProgress
             // When it is set from memory
-            picture.setImage(with: request, manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: request, completion: stage.completion)
             // Then it is shown within the call
             expectEqual(progress.name, "shown")
             expectEqual(progress.fraction, 1)
@@ -65,7 +65,7 @@ extension Scenario {
             // And when it comes from the disk, without any report
             stage.manager.cache.removeAllFromMemory()
             picture.clearImage()
-            picture.setImage(with: request, manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: request, completion: stage.completion)
             stage.waitForResults(3)
             expectEqual(stage.results.last?.source, .disk)
             expectEqual(progress.name, "shown")
@@ -78,7 +78,6 @@ extension Scenario {
             stage.present()
             picture.setImage(
                 with: ImageRequest(url: stage.server.url("/a"), loading: .progressive),
-                manager: stage.manager,
                 completion: stage.completion
             )
             expect(MainLoopPump.run(until: { picture.currentImage?.isPartial == true }))
@@ -105,7 +104,6 @@ extension Scenario {
             stage.present()
             picture.setImage(
                 with: request,
-                manager: stage.manager,
                 partial: { _ in },
                 completion: stage.completion
             )
@@ -117,7 +115,6 @@ extension Scenario {
             var partialCount = 0
             picture.setImage(
                 with: request,
-                manager: stage.manager,
                 progress: { received, _ in reports.append(received) },
                 partial: { _ in partialCount += 1 },
                 completion: stage.completion
@@ -150,12 +147,12 @@ extension Scenario {
             let observation = stage.manager.observe { steps.add("\($0.kind)") }
             let picture = stage.addImage()
             stage.present()
-            picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x336699), completion: stage.completion)
             stage.waitForResults(1)
             stage.waitUntilIdle()
             let count = steps.all.count
             picture.clearImage()
-            picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x336699), completion: stage.completion)
             expectEqual(stage.results.count, 2)
             expectEqual(
                 Array(steps.all.dropFirst(count)),
@@ -164,7 +161,7 @@ extension Scenario {
             // When the processor wants the server to be asked
             isOn.withLock { $0 = true }
             picture.clearImage()
-            picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x336699), completion: stage.completion)
             expectEqual(picture.currentImage?.color, 0x336699)
             stage.waitForResults(3)
             // Then it is, though the image shows at once
@@ -183,21 +180,21 @@ extension Scenario {
             let (first, second) = (stage.url(0x336699), stage.url(0x993366))
             let picture = stage.addImage()
             stage.present()
-            picture.setImage(with: first, manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: first, completion: stage.completion)
             stage.waitForResults(1)
             expectEqual(seen.all, [first])
             // When the image is in memory, and an observer sets another one as soon as it hears of that
             let observation = stage.manager.observe { step in
                 guard case .delivered(.memory) = step.kind, step.url == first else { return }
                 MainActor.assumeIsolated {
-                    _ = picture.setImage(with: second, manager: stage.manager, completion: stage.completion)
+                    _ = picture.setImage(with: second, completion: stage.completion)
                 }
             }
             picture.clearImage()
-            picture.setImage(with: first, manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: first, completion: stage.completion)
             // Then the widget shows that one
             stage.waitForResults(3)
-            expectEqual(picture.currentImageURL, second)
+            expectEqual(picture.imageBinding.request?.url, second)
             expectEqual(picture.currentImage?.color, 0x993366)
             withExtendedLifetime(observation) {}
         },
@@ -209,7 +206,7 @@ extension Scenario {
             stage.manager.cache.store(large, for: ImageRequest(url: url), in: .memory)
             let picture = stage.addImage(width: 60, height: 40)
             stage.present()
-            picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: url, completion: stage.completion)
             expectEqual(stage.results.first?.source, .memory)
             expectEqual(picture.currentImage?.color, 0x993366)
             expectEqual(stage.server.requests.count, 0)

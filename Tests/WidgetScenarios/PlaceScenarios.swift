@@ -19,18 +19,18 @@ extension Scenario {
             var request = ImageRequest(url: stage.server.url("/missing"))
             request.fallbackURLs = [stage.url(0x00FF00)]
             request.previewURL = stage.url(0xFF0000, "8x6")
-            picture.setImage(with: request, manager: stage.manager, partial: { _ in }, completion: stage.completion)
+            picture.setImage(with: request, partial: { _ in }, completion: stage.completion)
             expect(MainLoopPump.run(until: { picture.currentImage?.color == 0xFF0000 }))
             expectEqual(picture.currentImage?.isPartial, true)
             // An equivalent request joins the load, another one does not.
-            let load = picture.currentImageTask
-            expect(picture.setImage(with: request, manager: stage.manager) === load)
+            let load = picture.imageBinding.task
+            expect(picture.setImage(with: request) === load)
             gate.open()
             stage.waitForResults(1)
             expectEqual(picture.currentImage?.color, 0x00FF00)
-            expectEqual(picture.currentImageRequest?.fallbackURLs.count, 1)
+            expectEqual(picture.imageBinding.request?.fallbackURLs.count, 1)
             request.fallbackURLs = []
-            expect(picture.setImage(with: request, manager: stage.manager) !== load)
+            expect(picture.setImage(with: request) !== load)
         },
 
         Scenario("A preview stays when its image cannot be loaded, and the error placeholder replaces anything else") {
@@ -43,7 +43,6 @@ extension Scenario {
             let gate = EventLog<Bool>()
             picture.setImage(
                 with: request,
-                manager: stage.manager,
                 partial: { _ in gate.add(true) },
                 completion: stage.completion
             )
@@ -54,10 +53,10 @@ extension Scenario {
             stage.manager.load(ImageRequest(url: stage.url(0xFF0000, "8x6")), completion: stage.completion)
             stage.waitForResults(2)
             request.rememberedFailure = .ignored
-            picture.setImage(with: request, manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: request, completion: stage.completion)
             stage.waitForResults(3)
             expectEqual(picture.currentImage?.color, 0xFF0000)
-            picture.setImage(with: stage.server.url("/missing"), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.server.url("/missing"), completion: stage.completion)
             stage.waitForResults(4)
             expect(picture.currentImage == nil)
         },
@@ -68,7 +67,7 @@ extension Scenario {
             image.pixelSize = 24
             stage.append(image.widget)
             stage.present()
-            image.setImage(with: stage.url(0x336699, "240x120"), manager: stage.manager, completion: stage.completion)
+            image.setImage(with: stage.url(0x336699, "240x120"), completion: stage.completion)
             stage.waitForResults(1)
             let scale = Int(gtk_widget_get_scale_factor(image.widget))
             expectEqual(image.currentImage?.pixelSize, PixelSize(width: 24 * scale, height: 12 * scale))
@@ -77,13 +76,13 @@ extension Scenario {
             // The widget gets its paintable once, for the same image and for another one.
             let changes = EventLog<Int>()
             notify(image.widget, "paintable") { changes.add(1) }
-            image.setImage(with: stage.url(0x445566), manager: stage.manager, completion: stage.completion)
+            image.setImage(with: stage.url(0x445566), completion: stage.completion)
             stage.waitForResults(2)
             expect(changes.all.isEmpty, "\(changes.all.count) times")
             // An icon that the app sets stays until the next image replaces it.
             gtk_image_set_from_icon_name(image.widget.opaque, "image-missing")
             expect(gtk_image_get_paintable(image.widget.opaque) == nil)
-            image.setImage(with: stage.url(0x112233), manager: stage.manager, completion: stage.completion)
+            image.setImage(with: stage.url(0x112233), completion: stage.completion)
             stage.waitForResults(3)
             expect(gtk_image_get_paintable(image.widget.opaque) != nil)
         },
@@ -93,11 +92,10 @@ extension Scenario {
             let entry = Entry()
             stage.append(entry.widget)
             stage.present()
-            entry.setIcon(with: stage.url(0xFF0000), at: .primary, manager: stage.manager, completion: stage.completion)
+            entry.setIcon(with: stage.url(0xFF0000), at: .primary, completion: stage.completion)
             entry.setIcon(
                 with: stage.url(0x0000FF),
                 at: .secondary,
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(2)
@@ -114,8 +112,8 @@ extension Scenario {
             }
             expect(row.prefix(row.count / 2).contains(0xFF0000), "the primary icon is not on the surface")
             expect(row.suffix(row.count / 2).contains(0x0000FF), "the secondary icon is not on the surface")
-            entry.iconBinding(at: .primary).setImage(with: stage.url(0x00FF00), manager: stage.manager)
-            entry.iconBinding(at: .primary).cancelCurrentImageLoad()
+            entry.iconBinding(at: .primary).setImage(with: stage.url(0x00FF00))
+            entry.iconBinding(at: .primary).cancelImageLoad()
             stage.waitUntilIdle()
             expectEqual(entry.iconBinding(at: .secondary).currentImage?.color, 0x0000FF)
         },
@@ -140,13 +138,11 @@ extension Scenario {
             for widget in widgets {
                 WidgetPointer(widget).setImage(
                     with: stage.url(0x336699),
-                    manager: stage.manager,
                     completion: stage.completion
                 )
             }
             WidgetPointer(stage.window).setImage(
                 with: stage.url(0x336699),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(7)
@@ -174,16 +170,16 @@ extension Scenario {
             let named = try iconColor(of: stage.window)
             expect(named != nil, "the theme has no such icon")
             let window = WidgetPointer(stage.window)
-            window.setImage(with: stage.server.url("/no"), manager: stage.manager, completion: stage.completion)
+            window.setImage(with: stage.server.url("/no"), completion: stage.completion)
             stage.waitForResults(1)
             expectEqual(try iconColor(of: stage.window), named)
-            window.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            window.setImage(with: stage.url(0x336699), completion: stage.completion)
             stage.waitForResults(2)
             expectEqual(try iconColor(of: stage.window), 0x336699)
             // That of the app takes its place
-            ApplicationIcon().setImage(with: stage.url(0xAA0000), manager: stage.manager, completion: stage.completion)
+            ApplicationIcon().setImage(with: stage.url(0xAA0000), completion: stage.completion)
             stage.waitForResults(3)
-            window.setImage(with: stage.url(0x00AA00), manager: stage.manager, completion: stage.completion)
+            window.setImage(with: stage.url(0x00AA00), completion: stage.completion)
             stage.waitForResults(4)
             window.clearImage()
             expectEqual(try iconColor(of: stage.window), 0xAA0000)
@@ -199,7 +195,7 @@ extension Scenario {
             let stage = try Stage()
             stage.present()
             var image: WebImage?
-            ApplicationIcon().setImage(with: stage.url(0x336699, "256x256"), manager: stage.manager) { result in
+            ApplicationIcon().setImage(with: stage.url(0x336699, "256x256")) { result in
                 image = try? result.get().image
             }
             expect(MainLoopPump.run(until: { image != nil }))
@@ -223,18 +219,18 @@ extension Scenario {
             let stage = try Stage(gates: [0x445566: gate])
             var paintable: ImagePaintable? = ImagePaintable()
             let pictures = (0..<2).map { _ in
-                let native = OpaquePointer(paintable?.nativePaintablePointer)
+                let native = paintable?.nativePaintable
                 let picture = gtk_picture_new_for_paintable(native)!
                 gtk_widget_set_size_request(picture, 40, 30)
                 stage.append(picture)
                 return picture
             }
             stage.present()
-            paintable?.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            paintable?.setImage(with: stage.url(0x336699), completion: stage.completion)
             stage.waitForResults(1)
             expect(stage.waitForFrame())
             for picture in pictures { expectEqual(rendered(picture)?.color(0.5, 0.5), 0x336699) }
-            paintable?.setImage(with: stage.url(0x445566), manager: stage.manager, completion: stage.completion)
+            paintable?.setImage(with: stage.url(0x445566), completion: stage.completion)
             expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
             for picture in pictures { gtk_picture_set_paintable(picture.opaque, nil) }
             paintable = nil
@@ -251,36 +247,35 @@ extension Scenario {
             stage.present()
             let load = first.setImage(
                 with: stage.url(0x336699),
-                manager: stage.manager,
                 completion: stage.completion
             )
             expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
-            expect(first.removeImageTask(for: .image) === load)
-            expect(first.imageTask(for: .image) == nil && first.currentImageURL == nil)
-            second.setImageTask(load, for: "more")
+            expect(first.images.detach(.image) === load)
+            expect(first.images.task(for: .image) == nil && first.imageBinding.request?.url == nil)
+            second.images.attach(load, for: "more")
             gate.open()
             stage.waitForResults(1)
             expectEqual(stage.results[0].errorCode, nil)
             expect(first.currentImage == nil && second.currentImage == nil, "it was shown")
             // A load that is attached to a widget ends with the next one.
-            let third = first.setImage(with: stage.url(1), manager: stage.manager, completion: stage.completion)
-            _ = first.removeImageTask(for: .image)
-            second.setImageTask(third, for: "more")
-            second.cancelImageLoad(for: "more")
+            let third = first.setImage(with: stage.url(1), completion: stage.completion)
+            _ = first.images.detach(.image)
+            second.images.attach(third, for: "more")
+            second.images.cancel("more")
             stage.waitForResults(2)
             expectEqual(stage.results[1].errorCode, .cancelled)
             // A widget with only an attached load can still show an image.
             let fourth = stage.addImage()
             stage.waitForFrame()
-            let hung = first.setImage(with: stage.url(1), manager: stage.manager, completion: stage.completion)
-            _ = first.removeImageTask(for: .image)
-            fourth.setImageTask(hung, for: .image)
+            let hung = first.setImage(with: stage.url(1), completion: stage.completion)
+            _ = first.images.detach(.image)
+            fourth.images.attach(hung, for: .image)
             // Only another image ends the attached load, not a look at the widget or a change of its settings.
             fourth.imageIndicator = .activity
             expectEqual(fourth.imageProgress.fraction, 0)
             fourth.errorPlaceholder = .icon("image-missing-symbolic")
-            expect(!hung.isCancelled && fourth.imageTask(for: .image) === hung)
-            fourth.setImage(with: stage.url(0x445566), manager: stage.manager, completion: stage.completion)
+            expect(!hung.isCancelled && fourth.images.task(for: .image) === hung)
+            fourth.setImage(with: stage.url(0x445566), completion: stage.completion)
             stage.waitForResults(4)
             expectEqual(stage.results.suffix(2).map(\.errorCode).contains(.cancelled), true)
             expectEqual(fourth.currentImage?.color, 0x445566)
@@ -296,12 +291,11 @@ extension Scenario {
             }
             let picture = stage.addImage()
             stage.present()
-            picture.setImage(with: stage.url(0x0000FF), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x0000FF), completion: stage.completion)
             expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
             picture.setImage(
                 with: stage.url(0x00FF00),
                 options: BindingOptions(previousLoad: .finishes),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(1)
@@ -316,11 +310,10 @@ extension Scenario {
             let stage = try Stage()
             let picture = stage.addImage()
             // The widget is not mapped, so the first load waits.
-            picture.setImage(with: stage.url(0x0000FF), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x0000FF), completion: stage.completion)
             picture.setImage(
                 with: stage.url(0x00FF00),
                 options: BindingOptions(previousLoad: .finishes),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(1)
@@ -338,7 +331,6 @@ extension Scenario {
             picture.setImage(
                 with: stage.url(0x336699),
                 options: BindingOptions(start: .onlyWhileMapped),
-                manager: stage.manager,
                 completion: stage.completion
             )
             expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
@@ -354,12 +346,11 @@ extension Scenario {
             picture.setImage(
                 with: stage.url(0x445566),
                 options: BindingOptions(start: .onlyWhileMapped),
-                manager: stage.manager,
                 completion: stage.completion
             )
             gtk_widget_set_visible(picture.widget, 0)
             stage.waitUntilIdle()
-            picture.cancelCurrentImageLoad()
+            picture.cancelImageLoad()
             stage.waitForResults(2)
             expectEqual(stage.results[1].errorCode, .cancelled)
             other.open()

@@ -12,13 +12,12 @@ extension Scenario {
             let picture = stage.addImage()
             stage.present()
             let placeholder = makeImage(0x00FF00)
-            picture.setImage(with: stage.url(0x336699), placeholder: .image(placeholder), manager: stage.manager)
+            picture.setImage(with: stage.url(0x336699), placeholder: .image(placeholder))
             expectEqual(shownColor(picture), 0x00FF00)
             expect(picture.currentImage == nil, "a placeholder is not the image")
             picture.setImage(
                 with: stage.server.url("/missing"),
                 placeholder: .image(placeholder),
-                manager: stage.manager,
                 completion: stage.completion
             )
             gate.open()
@@ -35,7 +34,6 @@ extension Scenario {
             picture.setImage(
                 with: nil as URL?,
                 placeholder: .image(makeImage(0x00FF00)),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(1)
@@ -51,7 +49,6 @@ extension Scenario {
             picture.setImage(
                 with: stage.server.url("/missing"),
                 placeholder: .image(solid(0x00FF00, width: 50, height: 40)),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(1)
@@ -67,14 +64,13 @@ extension Scenario {
             let stage = try Stage()
             let picture = stage.addImage()
             stage.present()
-            let placeholder = Placeholder.image(makeImage(0x00FF00))
-            picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            let placeholder = ImagePlaceholder.image(makeImage(0x00FF00))
+            picture.setImage(with: stage.url(0x336699), completion: stage.completion)
             stage.waitForResults(1)
             picture.setImage(
                 with: stage.server.url("/missing"),
                 placeholder: placeholder,
                 options: BindingOptions(whileLoading: .currentImage),
-                manager: stage.manager,
                 completion: stage.completion
             )
             expectEqual(shownColor(picture), 0x336699, "while it is loaded")
@@ -86,15 +82,14 @@ extension Scenario {
             let stage = try Stage()
             let picture = stage.addImage()
             stage.present()
-            picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x336699), completion: stage.completion)
             stage.waitForResults(1)
             picture.setImage(
                 with: stage.url(0x445566),
-                options: BindingOptions(whileLoading: .placeholderOrCurrentImage),
-                manager: stage.manager
+                options: BindingOptions(whileLoading: .placeholderOrCurrentImage)
             )
             expectEqual(shownColor(picture), 0x336699)
-            picture.setImage(with: stage.url(0x778899), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x778899), completion: stage.completion)
             expectEqual(shownColor(picture), nil)
             stage.waitForResults(2)
             expectEqual(shownColor(picture), 0x778899)
@@ -106,14 +101,13 @@ extension Scenario {
             let stage = try Stage()
             let picture = stage.addImage()
             stage.present()
-            picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x336699), completion: stage.completion)
             stage.waitForResults(1)
-            for (number, placeholder) in [nil, Placeholder.color(.black)].enumerated() {
+            for (number, placeholder) in [nil, ImagePlaceholder.color(.black)].enumerated() {
                 picture.setImage(
                     with: stage.server.url("/missing\(number).png"),
                     placeholder: placeholder,
                     options: BindingOptions(whileLoading: .currentImage),
-                    manager: stage.manager,
                     completion: stage.completion
                 )
                 stage.waitForResults(number + 2)
@@ -131,37 +125,36 @@ extension Scenario {
             }
             let picture = Picture()
             gtk_widget_set_size_request(picture.widget, 100, 75)
-            let placeholder = Placeholder.url(stage.url(0x00AA00, "400x300"))
+            let placeholder = ImagePlaceholder.url(stage.url(0x00AA00, "400x300"))
             picture.setImage(
                 with: stage.url(0x336699),
                 placeholder: placeholder,
-                manager: stage.manager,
                 completion: stage.completion
             )
             // Then nothing is loaded for a widget that nobody sees, or whose loads are suspended
             MainLoopPump.runPending()
             expectEqual(stage.server.requests.count, 0)
-            WidgetPointer(UnsafeMutableRawPointer(stage.box)).areImageLoadsSuspended = true
+            WidgetPointer(UnsafeMutableRawPointer(stage.box)).images.isSuspended = true
             gtk_widget_set_halign(picture.widget, GTK_ALIGN_CENTER)
             stage.append(picture.widget)
             stage.present()
             expectEqual(stage.server.requests.count, 0)
             // When they go on, then the placeholder is shown
-            WidgetPointer(UnsafeMutableRawPointer(stage.box)).areImageLoadsSuspended = false
+            WidgetPointer(UnsafeMutableRawPointer(stage.box)).images.isSuspended = false
             expect(MainLoopPump.run(until: { shownColor(picture) == 0x00AA00 }))
             expect(picture.currentImage == nil)
             // And that of a failure, or without an image, as soon as the widget is visible
             gate.open()
             stage.waitForResults(1)
             gtk_widget_set_visible(picture.widget, 0)
-            picture.clearImage(placeholder: .url(stage.url(0x00BB00, "400x300")), manager: stage.manager)
+            picture.clearImage(placeholder: .url(stage.url(0x00BB00, "400x300")))
             stage.waitUntilIdle()
             expectEqual(stage.server.requests.count, 2)
             gtk_widget_set_visible(picture.widget, 1)
             expect(MainLoopPump.run(until: { shownColor(picture) == 0x00BB00 }))
             // It survives a cancelled load that has ended, and a move to another place while it loads
-            picture.clearImage(placeholder: .url(stage.url(0x00CC00, "400x300")), manager: stage.manager)
-            picture.cancelCurrentImageLoad()
+            picture.clearImage(placeholder: .url(stage.url(0x00CC00, "400x300")))
+            picture.cancelImageLoad()
             stage.remove(picture.widget)
             MainLoopPump.runPending()
             stage.append(picture.widget)
@@ -172,9 +165,9 @@ extension Scenario {
             let stage = try Stage()
             let picture = stage.addImage()
             stage.present()
-            picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x336699), completion: stage.completion)
             stage.waitForResults(1)
-            picture.setImage(with: nil as URL?, manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: nil as URL?, completion: stage.completion)
             expectEqual(shownColor(picture), nil)
             stage.waitForResults(2)
             expectEqual(stage.results[1].errorCode, .invalidURL)
@@ -190,7 +183,7 @@ extension Scenario {
             picture.clearImage(placeholder: .thumbHash("3OcRJYB4d3h/iIeHeEh3eIhw+j2w"))
             stage.waitForFrame()
             expect(rendered(picture.widget)?.color(0.5, 0.5) != nil)
-            expect(Placeholder.blurHash("no hash") == nil && Placeholder.thumbHash("?") == nil)
+            expect(ImagePlaceholder.blurHash("no hash") == nil && ImagePlaceholder.thumbHash("?") == nil)
         },
 
         Scenario("An icon placeholder is drawn in the middle and never larger than the widget") {
@@ -200,7 +193,6 @@ extension Scenario {
             picture.setImage(
                 with: stage.server.url("/missing"),
                 placeholder: .icon("image-missing-symbolic", size: 48),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(1)

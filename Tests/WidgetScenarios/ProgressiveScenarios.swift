@@ -26,7 +26,6 @@ extension Scenario {
             var progress: [Int64] = []
             picture.setImage(
                 with: ImageRequest(url: stage.server.url("/a.jpg"), loading: .progressive),
-                manager: stage.manager,
                 progress: { received, expected in
                     progress.append(received)
                     expectEqual(expected, Int64(file.count))
@@ -65,7 +64,7 @@ extension Scenario {
             stage.present()
             var request = ImageRequest(url: stage.server.url("/a.jpg"), loading: .progressive)
             request.progressiveOptions = ProgressiveOptions(interval: .zero, isBlurred: true)
-            picture.setImage(with: request, manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: request, completion: stage.completion)
             expect(MainLoopPump.run(until: { picture.currentImage != nil }))
             expect(stage.waitForFrame())
             expectEqual(gtk_widget_get_width(picture.widget), 400)
@@ -106,7 +105,6 @@ extension Scenario {
             picture.setImage(
                 with: request,
                 options: BindingOptions(start: .onlyWhileMapped),
-                manager: stage.manager,
                 partial: { thumbnails.add($0.isThumbnail) }
             )
             expect(MainLoopPump.run(until: { loader.runningCount == 1 }))
@@ -148,7 +146,6 @@ extension Scenario {
             stage.present()
             picture.setImage(
                 with: ImageRequest(url: stage.server.url("/a.jpg"), loading: .progressive),
-                manager: stage.manager,
                 completion: stage.completion
             )
             expect(MainLoopPump.run(until: { picture.currentImage != nil }))
@@ -182,7 +179,6 @@ extension Scenario {
             picture.setImage(
                 with: ImageRequest(url: stage.server.url("/a.jpg"), loading: .progressive),
                 options: BindingOptions(display: .manual),
-                manager: stage.manager,
                 partial: { partials.append($0) },
                 completion: stage.completion
             )
@@ -218,7 +214,6 @@ extension Scenario {
             picture.setImage(
                 with: ImageRequest(url: stage.server.url("/a.jpg"), loading: .progressive),
                 options: BindingOptions(whileLoading: .placeholderOrCurrentImage),
-                manager: stage.manager,
                 completion: stage.completion
             )
             expect(MainLoopPump.run(until: { picture.currentImage != nil }))

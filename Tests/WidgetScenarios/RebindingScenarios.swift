@@ -14,9 +14,9 @@ extension Scenario {
             }
             let picture = stage.addImage()
             stage.present()
-            picture.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x111111), completion: stage.completion)
             expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
-            picture.setImage(with: stage.url(0x222222), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x222222), completion: stage.completion)
             stage.waitForResults(2)
             expectEqual(stage.results.map(\.errorCode), [.cancelled, nil])
             gate.open()
@@ -30,12 +30,12 @@ extension Scenario {
             let stage = try Stage(heldBy: gate)
             let picture = stage.addImage()
             stage.present()
-            picture.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x111111), completion: stage.completion)
             expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
-            picture.cancelCurrentImageLoad()
+            picture.cancelImageLoad()
             expectEqual(stage.results.count, 0, "completions within the call")
             stage.waitForResults(1)
-            picture.cancelCurrentImageLoad()
+            picture.cancelImageLoad()
             stage.waitUntilIdle()
             expect(MainLoopPump.run(until: { gate.waitingCount == 0 }), "the server still waits for its client")
             expectEqual(stage.results.map(\.errorCode), [.cancelled])
@@ -53,7 +53,7 @@ extension Scenario {
             var residentAtStart = 0
             for round in 0..<10_000 {
                 let color = colors[round * 7 % 50]
-                picture.setImage(with: stage.url(color), manager: stage.manager) { result in
+                picture.setImage(with: stage.url(color)) { result in
                     ended += 1
                     if let shown = picture.currentImage, case .success = result, shown.color != color { wrong += 1 }
                 }
@@ -86,7 +86,7 @@ extension Scenario {
             @MainActor func showNext() {
                 begun += 1
                 let request = ImageRequest(url: urls[begun % 2], decodeSize: .original)
-                picture.setImage(with: request, options: options, manager: stage.manager) { _ in
+                picture.setImage(with: request, options: options) { _ in
                     ended += 1
                     if begun < 1000 { showNext() }
                 }
@@ -125,17 +125,17 @@ extension Scenario {
                 picture.clearImage()
                 let options = BindingOptions(display: .animated, awaitsTransition: true)
                 var last: ImageResult?
-                picture.setImage(with: requests[0], options: options, manager: stage.manager) { _ in
-                    picture.setImage(with: requests[2], manager: stage.manager) { last = $0 }
+                picture.setImage(with: requests[0], options: options) { _ in
+                    picture.setImage(with: requests[2]) { last = $0 }
                 }
                 expect(MainLoopPump.run(until: { picture.currentImage != nil }))
                 // When the app sets the second one
-                picture.setImage(with: requests[1], manager: stage.manager)
+                picture.setImage(with: requests[1])
                 // Then the third one, which is set last, is on display in the end
                 expect(MainLoopPump.run(until: { last != nil }), "\(memory)")
                 expectEqual((try? last?.get())?.image.color, 0x333333)
                 expectEqual(picture.currentImage?.color, 0x333333)
-                expectEqual(picture.currentImageURL, urls[2])
+                expectEqual(picture.imageBinding.request?.url, urls[2])
             }
         },
 
@@ -150,9 +150,9 @@ extension Scenario {
             stage.waitForResults(1)
             let options = BindingOptions(display: .animated, awaitsTransition: true)
             var ended: [UInt32] = []
-            picture.setImage(with: stage.url(0x111111, "600x400"), options: options, manager: stage.manager) { result in
+            picture.setImage(with: stage.url(0x111111, "600x400"), options: options) { result in
                 ended.append((try? result.get())?.image.color ?? 0)
-                picture.setImage(with: next, options: options, manager: stage.manager) { _ in ended.append(0x222222) }
+                picture.setImage(with: next, options: options) { _ in ended.append(0x222222) }
             }
             expect(MainLoopPump.run(until: { picture.currentImage != nil }))
             // When it is drawn larger, and an unmap cuts the transition to its larger pixels short
@@ -177,7 +177,6 @@ extension Scenario {
             picture.setImage(
                 with: stage.url(0x111111),
                 options: BindingOptions(start: .onlyWhileMapped),
-                manager: stage.manager,
                 completion: stage.completion
             )
             expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
@@ -188,8 +187,7 @@ extension Scenario {
             expect(stage.waitForFrame())
             picture.setImage(
                 with: stage.url(0x222222),
-                options: BindingOptions(previousLoad: .finishes),
-                manager: stage.manager
+                options: BindingOptions(previousLoad: .finishes)
             )
             gate.open()
             // Then it ends with the image
@@ -201,22 +199,17 @@ extension Scenario {
             let stage = try Stage()
             let picture = stage.addImage()
             stage.present()
-            var second: ImagePaintable?
             let other = OperationKey(rawValue: "other")
-            picture.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
-            picture.bindImage(
-                with: stage.url(0x222222),
-                key: other,
-                manager: stage.manager,
-                setPaintable: { second = $0 },
-                completion: stage.completion
-            )
-            picture.cancelImageLoad(for: OperationKey(rawValue: "third"))
+            picture.setImage(with: stage.url(0x111111), completion: stage.completion)
+            let binding = picture.imageBinding(for: other) { _ in }
+            binding.setImage(with: stage.url(0x222222), completion: stage.completion)
+            picture.images.cancel(OperationKey(rawValue: "third"))
             stage.waitForResults(2)
             expectEqual(stage.results.map(\.errorCode), [nil, nil])
             expectEqual(picture.currentImage?.color, 0x111111)
-            expectEqual(second?.image?.color, 0x222222)
-            expectEqual(picture.imageURL(for: other), stage.url(0x222222))
+            expectEqual(binding.currentImage?.color, 0x222222)
+            expectEqual(binding.request?.url, stage.url(0x222222))
+            expect(picture.images.task(for: other) === binding.task)
         },
     ]
 

@@ -21,7 +21,7 @@ extension Scenario {
             let picture = stage.addImage()
             stage.present()
             let url = stage.server.url("/a.png")
-            picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: url, completion: stage.completion)
             stage.waitForResults(1)
             color.withLock { $0 = 0x00FF00 }
             // When the widget that shows the image refreshes it
@@ -30,7 +30,6 @@ extension Scenario {
                 picture.setImage(
                     with: ImageRequest(url: url, cachePolicy: .refresh),
                     placeholder: .icon("image-missing-symbolic"),
-                    manager: stage.manager,
                     completion: stage.completion
                 )
                 seen.append(picture.currentImage?.color)
@@ -45,7 +44,6 @@ extension Scenario {
             // Another refresh finds nothing changed.
             picture.setImage(
                 with: ImageRequest(url: url, cachePolicy: .refresh),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(4)
@@ -58,12 +56,12 @@ extension Scenario {
             let picture = stage.addImage()
             stage.present()
             var request = ImageRequest(url: stage.url(0x336699))
-            picture.setImage(with: request, manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: request, completion: stage.completion)
             stage.waitForResults(1)
             isBusy.withLock { $0 = true }
             request.cachePolicy = .reload
             for count in 2...3 {
-                picture.setImage(with: request, manager: stage.manager, completion: stage.completion)
+                picture.setImage(with: request, completion: stage.completion)
                 expectEqual(picture.currentImage?.color, 0x336699)
                 stage.waitForResults(count)
                 expectEqual(stage.results[count - 1].errorCode, .badStatus)
@@ -88,14 +86,13 @@ extension Scenario {
             let picture = stage.addImage()
             stage.present()
             let request = ImageRequest(url: stage.url(0x336699))
-            picture.setImage(with: request, manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: request, completion: stage.completion)
             stage.waitForResults(1)
             var reload = request
             reload.cachePolicy = .reload
             picture.setImage(
                 with: reload,
                 placeholder: .color(.black),
-                manager: stage.manager,
                 completion: stage.completion
             )
             expectEqual(picture.currentImage?.color, 0x336699)
@@ -105,11 +102,12 @@ extension Scenario {
             stage.waitForResults(2)
             expectEqual(stage.results[1].source, .loader)
             // The image that it has brought can be loaded again as well.
-            picture.setImage(with: reload, manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: reload, completion: stage.completion)
             stage.waitForResults(3)
             expectEqual(stage.server.requests.count, 3)
             // The same URL may be another image to another manager, such as that of another user.
-            picture.setImage(with: request, placeholder: .color(.black), manager: .testing(FakeLoader()))
+            picture.imageBinding.manager = .testing(FakeLoader())
+            picture.setImage(with: request, placeholder: .color(.black))
             expectEqual(picture.currentImage?.color, nil)
         },
         Scenario("A refresh without a server keeps the cached image and completes with the error") {
@@ -117,12 +115,11 @@ extension Scenario {
             let picture = stage.addImage()
             stage.present()
             let url = stage.url(0x336699)
-            picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: url, completion: stage.completion)
             stage.waitForResults(1)
             stage.server.stop()
             picture.setImage(
                 with: ImageRequest(url: url, cachePolicy: .refresh),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(2)
@@ -137,13 +134,13 @@ extension Scenario {
             let closed = try LocalImageServer { _ in .notFound }
             let (port, url) = (closed.port, closed.url("/336699/64x48.png"))
             closed.stop()
-            picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: url, completion: stage.completion)
             stage.waitForResults(1)
             expectEqual(stage.results[0].errorCode, .connectionFailed)
             let server = try LocalImageServer(port: port, handler: Stage.answer)
-            network.status = NetworkStatus(isAvailable: false)
+            network.status = ImageNetworkStatus(isAvailable: false)
             expect(picture.currentImage == nil)
-            network.status = NetworkStatus()
+            network.status = ImageNetworkStatus()
             expect(MainLoopPump.run(until: { picture.currentImage?.color == 0x336699 }))
             expectEqual(stage.results.count, 1)
             expectEqual(server.requests.count, 1)
@@ -158,11 +155,11 @@ extension Scenario {
                 let closed = try LocalImageServer { _ in .notFound }
                 let (port, url) = (closed.port, closed.url("/336699/64x48.png"))
                 closed.stop()
-                picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
+                picture.setImage(with: url, completion: stage.completion)
                 stage.waitForResults(1)
                 expectEqual(stage.results[0].errorCode, .connectionFailed)
                 let server = try LocalImageServer(port: port, handler: Stage.answer)
-                if isCancelled { picture.cancelCurrentImageLoad() }
+                if isCancelled { picture.cancelImageLoad() }
                 if isMappedAgain {
                     gtk_widget_set_visible(picture.widget, 0)
                     gtk_widget_set_visible(picture.widget, 1)
@@ -170,7 +167,7 @@ extension Scenario {
                 if isCancelled {
                     // Another one is loaded from the server meanwhile.
                     let other = stage.addImage()
-                    other.setImage(with: server.url("/996633/64x48.png"), manager: stage.manager)
+                    other.setImage(with: server.url("/996633/64x48.png"))
                     expect(MainLoopPump.run(until: { other.currentImage?.color == 0x996633 }))
                     expect(picture.currentImage == nil)
                 } else {
@@ -191,7 +188,7 @@ extension Scenario {
             var request = ImageRequest(url: url)
             request.fallbackURLs = [stage.url(0xAA0000)]
             @MainActor func load() {
-                picture.setImage(with: request, manager: stage.manager, completion: stage.completion)
+                picture.setImage(with: request, completion: stage.completion)
             }
             load()
             stage.waitForResults(1)
@@ -208,8 +205,8 @@ extension Scenario {
             )
             expectEqual(colorsMeanwhile, [0xAA0000], "the fallback stays")
             let server = try LocalImageServer(port: port, handler: Stage.answer)
-            network.status = NetworkStatus(isAvailable: false)
-            network.status = NetworkStatus()
+            network.status = ImageNetworkStatus(isAvailable: false)
+            network.status = ImageNetworkStatus()
             // The fallback stays until the image is there.
             var colors: Set<UInt32?> = []
             expect(
@@ -231,11 +228,11 @@ extension Scenario {
             stage.present()
             gtk_window_present(other.as(GtkWindow.self))
             let picture = stage.addImage()
-            picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x336699), completion: stage.completion)
             stage.waitForResults(1)
             var configuration = ImageManager.Configuration()
             configuration.diskCache = nil
-            configuration.memoryCacheLimit = 30_000
+            configuration.maximumMemoryCacheByteCount = 30_000
             let manager = ImageManager(configuration: configuration)
             let pixels = try require(PixelBuffer(size: PixelSize(width: 50, height: 20), format: .rgb) { $0.fill(0) })
             for number in 0..<10 {

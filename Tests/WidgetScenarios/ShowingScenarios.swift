@@ -13,7 +13,7 @@ extension Scenario {
             let picture = stage.addImage()
             stage.present()
             var isInPlace = false
-            picture.setImage(with: stage.url(0x336699), manager: stage.manager) { result in
+            picture.setImage(with: stage.url(0x336699)) { result in
                 isInPlace = picture.currentImage != nil && picture.currentImage == (try? result.get().image)
                 stage.completion(result)
             }
@@ -21,7 +21,7 @@ extension Scenario {
             expect(isInPlace, "the completion came before the image")
             expectEqual(stage.results[0].source, .loader)
             expectEqual(picture.currentImage?.color, 0x336699)
-            expectEqual(picture.currentImageURL, stage.url(0x336699))
+            expectEqual(picture.imageBinding.request?.url, stage.url(0x336699))
             let paintable = try require(gtk_picture_get_paintable(picture.widget.opaque))
             expectEqual(gdk_paintable_get_intrinsic_width(paintable), 64)
             expectEqual(gdk_paintable_get_intrinsic_height(paintable), 48)
@@ -34,13 +34,12 @@ extension Scenario {
             let first = stage.addImage()
             let second = stage.addImage()
             stage.present()
-            first.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            first.setImage(with: stage.url(0x336699), completion: stage.completion)
             stage.waitForResults(1)
             // When another widget requests the image
             second.setImage(
                 with: stage.url(0x336699),
                 placeholder: .icon("image-missing-symbolic"),
-                manager: stage.manager,
                 completion: stage.completion
             )
             // Then the image is there
@@ -60,13 +59,11 @@ extension Scenario {
             let url = stage.server.url("/round")
             first.setImage(
                 with: ImageRequest(url: url, transformer: .circle()),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(1)
             second.setImage(
                 with: ImageRequest(url: url, transformer: .circle()),
-                manager: stage.manager,
                 completion: stage.completion
             )
             expectEqual(stage.results.count, 2)
@@ -82,10 +79,10 @@ extension Scenario {
             let stage = try Stage()
             let first = stage.addImage()
             stage.present()
-            first.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            first.setImage(with: stage.url(0x336699), completion: stage.completion)
             stage.waitForResults(1)
             let second = Picture()
-            second.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            second.setImage(with: stage.url(0x336699), completion: stage.completion)
             expectEqual(stage.results.count, 2)
             expectEqual(second.currentImage, first.currentImage)
         },
@@ -96,7 +93,7 @@ extension Scenario {
             }
             let picture = stage.addImage(width: 200, height: 200)
             stage.present()
-            picture.setImage(with: stage.server.url("/quarters"), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.server.url("/quarters"), completion: stage.completion)
             stage.waitForResults(1)
             let paintable = try require(gtk_picture_get_paintable(picture.widget.opaque))
             let still = try require(gdk_paintable_get_current_image(paintable))
@@ -122,7 +119,7 @@ extension Scenario {
             let stage = try Stage { _ in .ok(file, contentType: "image/png") }
             let picture = stage.addImage(width: 200, height: 200)
             stage.present()
-            picture.setImage(with: stage.server.url("/wide"), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.server.url("/wide"), completion: stage.completion)
             stage.waitForResults(1)
             let image = try require(picture.currentImage)
             let isWide = gwi_texture_has_display_p3() != 0
@@ -140,14 +137,14 @@ extension Scenario {
             let picture = stage.addImage()
             stage.present()
             let url = stage.url(0x336699)
-            let first = picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
-            let second = picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
+            let first = picture.setImage(with: url, completion: stage.completion)
+            let second = picture.setImage(with: url, completion: stage.completion)
             expect(first === second, "a second load was started")
             gate.open()
             stage.waitForResults(2)
             let shown = picture.currentImage
             expect(shown != nil)
-            picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: url, completion: stage.completion)
             expectEqual(stage.results.count, 3)
             expect(stage.results.allSatisfy { $0.errorCode == nil })
             expectEqual(picture.currentImage, shown)
@@ -162,10 +159,10 @@ extension Scenario {
             let url = stage.url(0x336699)
             @MainActor func setImages() -> [ImageTask] {
                 [
-                    picture.setImage(with: url, manager: stage.manager, completion: stage.completion),
-                    button.setImage(with: url, manager: stage.manager, completion: stage.completion),
-                    button.setBackgroundImage(with: url, manager: stage.manager, completion: stage.completion),
-                    picture.setHighlightedImage(with: url, manager: stage.manager, completion: stage.completion),
+                    picture.setImage(with: url, completion: stage.completion),
+                    button.setImage(with: url, completion: stage.completion),
+                    button.setBackgroundImage(with: url, completion: stage.completion),
+                    picture.imageBinding.highlighted.setImage(with: url, completion: stage.completion),
                 ]
             }
             let loads = setImages()
@@ -197,10 +194,10 @@ extension Scenario {
             // With display .manual the widget is the app's.
             let manual = BindingOptions(display: .manual)
             for _ in 0..<2 {
-                picture.setImage(with: url, options: manual, manager: stage.manager, completion: stage.completion)
+                picture.setImage(with: url, options: manual, completion: stage.completion)
                 gtk_picture_set_paintable(picture.widget.opaque, nil)
             }
-            picture.setImage(with: url, options: manual, manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: url, options: manual, completion: stage.completion)
             expect(gtk_picture_get_paintable(picture.widget.opaque) == nil, "the image of the app was replaced")
         },
 
@@ -211,7 +208,7 @@ extension Scenario {
             for widget in [button.widget, image.widget] { stage.append(widget) }
             stage.present()
             let places: [any ImageBindable] = [
-                picture, picture.highlightedImageBinding, button, button.backgroundImageBinding(for: .normal), image,
+                picture, picture.imageBinding.highlighted, button, button.backgroundImageBinding(for: .normal), image,
                 paintable, ApplicationIcon(),
             ]
             let mine = try require(
@@ -223,7 +220,6 @@ extension Scenario {
                 place.setImage(
                     with: stage.url(0x111111),
                     placeholder: .color(ImageColor(0xFF0000)),
-                    manager: stage.manager,
                     completion: stage.completion
                 )
             }
@@ -232,7 +228,7 @@ extension Scenario {
             for place in places {
                 place.setImage(mine)
                 expectEqual(place.currentImage, mine, "\(place)")
-                expect(place.currentImageURL == nil && place.currentImageTask == nil, "\(place)")
+                expect(place.imageBinding.request?.url == nil && place.imageBinding.task == nil, "\(place)")
                 expectEqual(place.imageProgress.fraction, 1)
             }
             stage.waitForFrame()
@@ -246,7 +242,7 @@ extension Scenario {
             // A URL is loaded after it, the same one as before, too, and again after a placeholder has taken its place.
             for place in places {
                 for _ in 0..<2 {
-                    place.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
+                    place.setImage(with: stage.url(0x111111), completion: stage.completion)
                     expect(MainLoopPump.run(until: { place.currentImage?.color == 0x111111 }), "\(place)")
                     place.setImage(mine)
                     expectEqual(place.currentImage, mine, "\(place)")
@@ -266,7 +262,7 @@ extension Scenario {
             let pictures = (0..<5).map { _ in stage.addImage() }
             stage.present()
             for picture in pictures {
-                picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+                picture.setImage(with: stage.url(0x336699), completion: stage.completion)
             }
             stage.waitForResults(5)
             expectEqual(stage.server.requests.count, 1)
@@ -285,7 +281,7 @@ extension Scenario {
             // GTK's own resources are always available.
             let resource = try require(URL(string: "resource:///org/gtk/libgtk/icons/16x16/status/image-missing.png"))
             for (index, url) in [file, data, resource].enumerated() {
-                picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
+                picture.setImage(with: url, completion: stage.completion)
                 stage.waitForResults(index + 1)
                 expect(stage.results[index].errorCode == nil, "\(stage.results[index])")
                 if index < 2 { expectEqual(picture.currentImage?.color, 0x123456) }
@@ -303,7 +299,7 @@ extension Scenario {
                 for (index, picture) in pictures.enumerated() {
                     var request = ImageRequest(url: stage.url(UInt32(index + 1), type: "jpg"), decodeSize: .original)
                     request.loading = index % 2 == 0 ? .progressive : .complete
-                    picture.setImage(with: request, manager: stage.manager, completion: stage.completion)
+                    picture.setImage(with: request, completion: stage.completion)
                 }
                 stage.waitForResults(round * 10)
                 for picture in pictures { picture.clearImage() }
@@ -322,7 +318,6 @@ extension Scenario {
             picture.setImage(
                 with: stage.url(0x336699),
                 options: BindingOptions(display: .manual),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(1)

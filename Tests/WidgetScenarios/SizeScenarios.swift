@@ -17,7 +17,7 @@ extension Scenario {
             }
             let picture = stage.addImage(width: 200, height: 150)
             stage.present()
-            picture.setImage(with: stage.server.url("/quarters"), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.server.url("/quarters"), completion: stage.completion)
             stage.waitForResults(1)
             let scale = Int(gtk_widget_get_scale_factor(picture.widget))
             expectEqual(picture.currentImage?.pixelSize.width, Int(gtk_widget_get_width(picture.widget)) * scale)
@@ -45,7 +45,6 @@ extension Scenario {
             stage.present()
             picture.setImage(
                 with: stage.url(0x336699, "800x600", type: "jpg"),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(1)
@@ -75,11 +74,11 @@ extension Scenario {
             stage.present()
             // When they get images
             let urls = (0..<5).map { stage.url(0x336699 + $0, "800x600", type: "jpg") }
-            button.setImage(with: urls[0], manager: stage.manager, completion: stage.completion)
-            menu.setImage(with: urls[1], manager: stage.manager, completion: stage.completion)
-            picture.setImage(with: urls[2], manager: stage.manager, completion: stage.completion)
-            filling.setImage(with: urls[3], manager: stage.manager, completion: stage.completion)
-            requested.setImage(with: urls[4], manager: stage.manager, completion: stage.completion)
+            button.setImage(with: urls[0], completion: stage.completion)
+            menu.setImage(with: urls[1], completion: stage.completion)
+            picture.setImage(with: urls[2], completion: stage.completion)
+            filling.setImage(with: urls[3], completion: stage.completion)
+            requested.setImage(with: urls[4], completion: stage.completion)
             stage.waitForResults(5)
             // Then none is shown small first
             let sizes = try stage.results.map { try $0.get().image.pixelSize }
@@ -105,7 +104,7 @@ extension Scenario {
                 ImageRequest(url: stage.server.url("/a.svg"), transformer: .circle()),
             ]
             for (picture, request) in zip(pictures, requests) {
-                picture.setImage(with: request, manager: stage.manager, completion: stage.completion)
+                picture.setImage(with: request, completion: stage.completion)
             }
             stage.waitForResults(2)
             for side in [100, 160] {
@@ -133,7 +132,7 @@ extension Scenario {
             picture.contentFit = .cover
             constrain(picture, width: 100, height: 80, in: stage)
             stage.present()
-            picture.setImage(with: stage.url(0x336699, "800x600"), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x336699, "800x600"), completion: stage.completion)
             stage.waitForResults(1)
             expectEqual(try stage.results[0].get().image.pixelSize, PixelSize(width: 107, height: 80))
         },
@@ -164,7 +163,6 @@ extension Scenario {
                 stage.waitForResults(1)
                 picture.setImage(
                     with: ImageRequest(url: stage.url(0x336699, "400x400"), transformer: transformer),
-                    manager: stage.manager,
                     completion: stage.completion
                 )
                 stage.waitForResults(2)
@@ -191,7 +189,6 @@ extension Scenario {
             expect(MainLoopPump.run(until: { isPrefetched }))
             picture.setImage(
                 with: ImageRequest(url: url, transformer: .rounded(12)),
-                manager: stage.manager,
                 completion: stage.completion
             )
             expectEqual(stage.results.first?.source, .memory)
@@ -208,8 +205,8 @@ extension Scenario {
             for widget in [picture.widget, row] { stage.append(widget) }
             stage.present()
             let url = stage.url(0x336699, "800x600")
-            picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
-            button.setImage(with: url, manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: url, completion: stage.completion)
+            button.setImage(with: url, completion: stage.completion)
             stage.waitForResults(2)
             stage.waitForFrame()
             func size(_ widget: UnsafeMutablePointer<GtkWidget>) -> PixelSize {
@@ -227,16 +224,16 @@ extension Scenario {
             expect(MainLoopPump.run(until: { gtk_widget_get_width(button.widget) > 300 }))
             expectEqual(size(child), PixelSize(width: 48, height: 48))
             // A change applies to the image on display.
-            button.fixedImageSize = (24, 32)
+            button.imageBinding.fixedSize = (24, 32)
             expect(MainLoopPump.run(until: { size(child) == PixelSize(width: 24, height: 32) }))
-            expect(button.fixedImageSize?.height == 32)
-            button.fixedImageSize = nil
+            expect(button.imageBinding.fixedSize?.height == 32)
+            button.imageBinding.fixedSize = nil
             expect(MainLoopPump.run(until: { gtk_widget_get_width(child) > 300 }))
             // A GtkImage is square.
             let icon = GtkWebImageWidgets.Image()
-            icon.fixedImageSize = (64, 48)
+            icon.imageBinding.fixedSize = (64, 48)
             expectEqual(icon.pixelSize, 48)
-            icon.fixedImageSize = nil
+            icon.imageBinding.fixedSize = nil
             expectEqual(icon.pixelSize, -1)
         },
 
@@ -245,10 +242,9 @@ extension Scenario {
             let picture = stage.addImage()
             constrain(picture, width: 60, height: 60, in: stage)
             stage.present()
-            let negative = ImageTransformer(Negative())
+            let negative = negative
             picture.setImage(
                 with: ImageRequest(url: stage.url(0x336699, "400x400"), transformer: negative),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(1)
@@ -266,7 +262,6 @@ extension Scenario {
             stage.present()
             picture.setImage(
                 with: ImageRequest(url: stage.url(0x336699, "800x600"), decodeSize: .original),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(1)
@@ -277,7 +272,7 @@ extension Scenario {
             let stage = try Stage()
             let picture = stage.addImage(width: -1, height: -1)
             stage.present()
-            picture.setImage(with: stage.url(0x336699, "123x45"), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x336699, "123x45"), completion: stage.completion)
             stage.waitForResults(1)
             expect(stage.waitForFrame())
             expectEqual(gtk_widget_get_width(picture.widget), 123)
@@ -289,7 +284,7 @@ extension Scenario {
             let picture = stage.addImage()
             constrain(picture, width: 100, height: 80, in: stage)
             stage.present()
-            picture.setImage(with: stage.url(0x336699, "800x600"), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x336699, "800x600"), completion: stage.completion)
             stage.waitForResults(1)
             expectEqual(picture.currentImage?.pixelSize.width, 100)
             constrain(picture, width: 300, height: 240, in: stage)
@@ -314,7 +309,7 @@ extension Scenario {
             stage.present()
             var request = ImageRequest(url: stage.url(0x336699, "800x600"))
             request.cacheAccess = .writingMemoryOnly
-            picture.setImage(with: request, manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: request, completion: stage.completion)
             stage.waitForResults(1)
             constrain(picture, width: 300, height: 240, in: stage)
             @MainActor func isRefined(_ requestCount: Int) -> Bool {
@@ -339,12 +334,12 @@ extension Scenario {
             gtk_widget_set_halign(picture.widget, GTK_ALIGN_CENTER)
             gtk_widget_set_valign(picture.widget, GTK_ALIGN_CENTER)
             stage.append(picture.widget)
-            picture.fixedImageSize = (200, 20)
+            picture.imageBinding.fixedSize = (200, 20)
             stage.present()
-            picture.setImage(with: stage.url(0x336699, "800x800"), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x336699, "800x800"), completion: stage.completion)
             stage.waitForResults(1)
             expectEqual(picture.currentImage?.pixelSize, PixelSize(width: 200, height: 20))
-            picture.fixedImageSize = (200, 200)
+            picture.imageBinding.fixedSize = (200, 200)
             expect(
                 MainLoopPump.run(until: {
                     gtk_widget_queue_draw(stage.window)
@@ -361,7 +356,7 @@ extension Scenario {
             gwi_widget_add_style_provider(image.widget, OpaquePointer(provider), 600)
             stage.append(image.widget)
             stage.present()
-            image.setImage(with: stage.url(0x336699, "400x400"), manager: stage.manager, completion: stage.completion)
+            image.setImage(with: stage.url(0x336699, "400x400"), completion: stage.completion)
             stage.waitForResults(1)
             expect(
                 MainLoopPump.run(until: {
@@ -385,7 +380,6 @@ extension Scenario {
             request.cacheAccess = .writingMemoryOnly
             picture.setImage(
                 with: request,
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(1)
@@ -408,7 +402,7 @@ extension Scenario {
             }
             let picture = stage.addImage(width: -1, height: -1)
             stage.present()
-            picture.setImage(with: stage.server.url("/a@2x.png"), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.server.url("/a@2x.png"), completion: stage.completion)
             stage.waitForResults(1)
             expect(stage.waitForFrame())
             expectEqual(gtk_widget_get_width(picture.widget), 32)
@@ -419,7 +413,7 @@ extension Scenario {
             let stage = try Stage()
             let picture = stage.addImage(width: -1, height: -1)
             stage.present()
-            picture.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x111111), completion: stage.completion)
             stage.waitForResults(1)
             expect(stage.waitForFrame())
             let paintable = try require(gtk_picture_get_paintable(picture.widget.opaque))
@@ -439,7 +433,6 @@ extension Scenario {
                 picture.setImage(
                     with: stage.url(color),
                     options: BindingOptions(whileLoading: .placeholderOrCurrentImage),
-                    manager: stage.manager,
                     completion: stage.completion
                 )
             }

@@ -109,7 +109,7 @@ private final class Soak {
 
     /// Destroys everything and waits for the completions.
     func end() {
-        network.status = NetworkStatus()
+        network.status = ImageNetworkStatus()
         while !places.isEmpty { destroy(0) }
         for orphan in orphans { g_object_unref(orphan) }
         orphans = []
@@ -136,8 +136,8 @@ private final class Soak {
         switch Int.random(in: 0..<100, using: &generator) {
         case 0..<62: load(places[index])
         case 62..<66: loadSequence(places[index])
-        case 66..<70: places[index].bindable.cancelCurrentImageLoad()
-        case 70..<73: places[index].bindable.clearImage(placeholder: placeholder(), manager: manager)
+        case 66..<70: places[index].bindable.cancelImageLoad()
+        case 70..<73: places[index].bindable.clearImage(placeholder: placeholder())
         case 73..<75: places[index].bindable.setImage(WebImage.plain, transition: transition())
         case 75..<80: toggleVisibility(places[index])
         case 80..<84: move(places[index])
@@ -189,11 +189,11 @@ private final class Soak {
         guard let picture = place.sequence else { return }
         let options = SoakOptions(using: &generator)
         let urls = (0..<Int.random(in: 0...4, using: &generator)).map { _ in request().url }
-        picture.setAnimationImages(
+        picture.imageBinding.manager = manager
+        picture.imageBinding.setAnimation(
             with: urls,
             placeholder: placeholder(),
             options: options.binding,
-            manager: manager,
             completion: completion("\(urls.count) images \(options.binding)", place)
         )
     }
@@ -213,7 +213,7 @@ private final class Soak {
         return request
     }
 
-    private func placeholder() -> Placeholder? {
+    private func placeholder() -> ImagePlaceholder? {
         pick([nil, .icon("image-missing"), .url(server.url("/18")), .blurHash("LEHV6nWB2yk8pyo0adR*.7kCMdnj")])
     }
 
@@ -236,10 +236,10 @@ private final class Soak {
     private func tie(_ place: Place) {
         guard let widget = place.pointer.map({ WidgetPointer($0) }) else { return }
         if chance(2) {
-            widget.removeImageTask(for: pick([.image, OperationKey(rawValue: "tied")]))
+            widget.images.detach(pick([.image, OperationKey(rawValue: "tied")]))
         } else {
             let task = manager.load(request(), completion: completion("tied", nil))
-            widget.setImageTask(task, for: pick([.image, OperationKey(rawValue: "tied")]))
+            widget.images.attach(task, for: pick([.image, OperationKey(rawValue: "tied")]))
         }
     }
 
@@ -247,7 +247,7 @@ private final class Soak {
 
     private func makeManager() -> ImageManager {
         var configuration = ImageManager.Configuration()
-        configuration.memoryCacheLimit = pick([0, 40_000, 10_000_000])
+        configuration.maximumMemoryCacheByteCount = pick([0, 40_000, 10_000_000])
         configuration.diskCache = chance(2) ? .init(directory: folder.path) : nil
         configuration.retryPolicy.initialDelay = .milliseconds(5)
         configuration.retryPolicy.offlineWait = pick([.zero, .milliseconds(20)])
@@ -345,7 +345,7 @@ private final class Soak {
 /// How an image is set.
 private struct SoakOptions {
     var binding = BindingOptions()
-    var placeholder: Placeholder?
+    var placeholder: ImagePlaceholder?
 
     init(using generator: inout SeededGenerator) {
         binding.whileLoading = [.placeholder, .placeholderOrCurrentImage, .currentImage].randomElement(
@@ -372,11 +372,11 @@ extension Soak.Place {
         bindable = binding
         self.owner = owner
         set = { request, options, manager, completion in
-            binding.setImage(
+            binding.manager = manager
+            return binding.setImage(
                 with: request,
                 placeholder: options.placeholder,
                 options: options.binding,
-                manager: manager,
                 progress: { _, _ in },
                 partial: { _ in },
                 completion: completion

@@ -39,6 +39,7 @@ final class Stage {
         configuration.networkMonitor = network
         configure(&configuration)
         manager = ImageManager(configuration: configuration)
+        ImageManager.shared = manager
         window = gtk_window_new()
         box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)
         gtk_window_set_default_size(window.as(GtkWindow.self), 400, 400)

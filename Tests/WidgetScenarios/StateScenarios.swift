@@ -20,7 +20,6 @@ extension Scenario {
                 button.setImage(
                     with: stage.url(color),
                     for: state,
-                    manager: stage.manager,
                     completion: stage.completion
                 )
             }
@@ -30,10 +29,8 @@ extension Scenario {
                 return rendered(button.widget)?.color(0.5, 0.5)
             }
             expectEqual(shown(), 0x0000FF)
-            expectEqual(button.displayedImageState, .normal)
             gtk_widget_set_state_flags(button.widget, GTK_STATE_FLAG_PRELIGHT, 0)
             expectEqual(shown(), 0x00FF00, "prelight")
-            expectEqual(button.displayedImageState, .prelight)
             expectEqual(button.displayedImageURL, stage.url(0x00FF00))
             gtk_toggle_button_set_active(button.widget.as(GtkToggleButton.self), 1)
             expectEqual(shown(), 0xFF0000, "checked and prelight")
@@ -41,11 +38,10 @@ extension Scenario {
             gtk_widget_unset_state_flags(button.widget, GTK_STATE_FLAG_PRELIGHT)
             gtk_widget_set_state_flags(button.widget, GTK_STATE_FLAG_SELECTED, 0)
             expectEqual(shown(), 0x0000FF, "selected has none")
-            expectEqual(button.displayedImageState, .normal)
             expectEqual(button.displayedImageURL, stage.url(0x0000FF))
             for (state, color) in colors {
                 expectEqual(button.imageBinding(for: state).currentImage?.color, color)
-                expectEqual(button.imageBinding(for: state).currentImageURL, stage.url(color))
+                expectEqual(button.imageBinding(for: state).imageBinding.request?.url, stage.url(color))
             }
             // A state whose image is removed falls back again.
             button.imageBinding(for: .normal).clearImage()
@@ -66,11 +62,10 @@ extension Scenario {
                 button.setImage(
                     with: stage.url(UInt32(index + 1) * 0x111111),
                     for: state,
-                    manager: stage.manager,
                     completion: stage.completion
                 )
             }
-            button.imageBinding(for: .active).cancelCurrentImageLoad()
+            button.imageBinding(for: .active).cancelImageLoad()
             gate.open()
             stage.waitForResults(ButtonImageState.allCases.count)
             expectEqual(stage.results.count { $0.errorCode == .cancelled }, 1)
@@ -92,13 +87,11 @@ extension Scenario {
             let (width, height) = (gtk_widget_get_width(button.widget), gtk_widget_get_height(button.widget))
             button.setBackgroundImage(
                 with: stage.url(0x00AA00, "600x400"),
-                manager: stage.manager,
                 completion: stage.completion
             )
             button.setBackgroundImage(
                 with: stage.url(0xAA0000, "600x400"),
                 for: .prelight,
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(2)
@@ -137,7 +130,6 @@ extension Scenario {
             // When the button is a third as wide as high
             button.setBackgroundImage(
                 with: stage.server.url("/a"),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(1)
@@ -157,8 +149,8 @@ extension Scenario {
             gtk_widget_set_halign(button.widget, GTK_ALIGN_CENTER)
             stage.append(button.widget)
             stage.present()
-            button.setBackgroundImage(with: stage.url(0x00AA00), manager: stage.manager, completion: stage.completion)
-            button.setImage(with: stage.url(0xAA0000, "8x8"), manager: stage.manager, completion: stage.completion)
+            button.setBackgroundImage(with: stage.url(0x00AA00), completion: stage.completion)
+            button.setImage(with: stage.url(0xAA0000, "8x8"), completion: stage.completion)
             stage.waitForResults(2)
             stage.waitForFrame()
             expectEqual(rendered(button.widget)?.color(0.06, 0.5), 0x00AA00)
@@ -169,18 +161,18 @@ extension Scenario {
             let stage = try Stage()
             let picture = stage.addImage()
             stage.present()
-            picture.setImage(with: stage.url(0x0000FF), manager: stage.manager, completion: stage.completion)
-            picture.setHighlightedImage(with: stage.url(0xFF0000), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x0000FF), completion: stage.completion)
+            picture.imageBinding.highlighted.setImage(with: stage.url(0xFF0000), completion: stage.completion)
             stage.waitForResults(2)
             stage.waitForFrame()
             expectEqual(rendered(picture.widget)?.color(0.5, 0.5), 0x0000FF)
-            picture.isImageHighlighted = true
+            picture.imageBinding.isHighlighted = true
             stage.waitForFrame()
             expectEqual(rendered(picture.widget)?.color(0.5, 0.5), 0xFF0000)
-            expectEqual(picture.highlightedImageBinding.currentImageURL, stage.url(0xFF0000))
-            picture.isImageHighlighted = false
-            picture.highlightedImageBinding.clearImage()
-            picture.isImageHighlighted = true
+            expectEqual(picture.imageBinding.highlighted.imageBinding.request?.url, stage.url(0xFF0000))
+            picture.imageBinding.isHighlighted = false
+            picture.imageBinding.highlighted.clearImage()
+            picture.imageBinding.isHighlighted = true
             stage.waitForFrame()
             expectEqual(rendered(picture.widget)?.color(0.5, 0.5), 0x0000FF)
         },

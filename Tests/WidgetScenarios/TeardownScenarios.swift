@@ -32,19 +32,17 @@ extension Scenario {
                 )
                 picture?.imageIndicator = .activity(size: 20, delay: .zero)
                 picture?.imageTransition = .crossfade(duration: .seconds(600))
-                picture?.retriesImageOnClick = true
+                picture?.imageBinding.retriesOnClick = true
                 picture?.setImage(
                     with: stage.url(0x336699),
                     options: BindingOptions(awaitsTransition: true),
-                    manager: stage.manager,
                     completion: stage.completion
                 )
-                picture?.setHighlightedImage(with: stage.url(1), manager: stage.manager, completion: stage.completion)
-                button?.setBackgroundImage(with: stage.url(2), manager: stage.manager, completion: stage.completion)
+                picture?.imageBinding.highlighted.setImage(with: stage.url(1), completion: stage.completion)
+                button?.setBackgroundImage(with: stage.url(2), completion: stage.completion)
                 button?.setImage(
                     with: stage.url(3),
                     for: .prelight,
-                    manager: stage.manager,
                     completion: stage.completion
                 )
                 expect(MainLoopPump.run(until: { gate.waitingCount > 0 }))
@@ -78,7 +76,7 @@ extension Scenario {
             let stage = try Stage(heldBy: gate)
             let picture = stage.addImage()
             stage.present()
-            picture.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x336699), completion: stage.completion)
             expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
             let other = gtk_window_new()!
             stage.remove(picture.widget)

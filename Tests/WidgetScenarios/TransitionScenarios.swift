@@ -17,7 +17,7 @@ private func middle(
     at progress: Double = 0.5,
     from first: String = "/FF0000/64x48.png",
     to second: String = "/0000FF/64x48.png",
-    fit: ContentFit = .stretch
+    fit: ImageContentFit = .stretch
 ) throws -> WebImage {
     let stage = try Stage { request in
         guard request.path == "/halves" else { return Stage.answer(request) }
@@ -29,13 +29,12 @@ private func middle(
     let picture = stage.addImage()
     picture.contentFit = fit
     stage.present()
-    picture.setImage(with: stage.server.url(first), manager: stage.manager, completion: stage.completion)
+    picture.setImage(with: stage.server.url(first), completion: stage.completion)
     stage.waitForResults(1)
     picture.imageTransition = halfway(effect, progress)
     picture.setImage(
         with: stage.server.url(second),
         options: BindingOptions(whileLoading: .placeholderOrCurrentImage),
-        manager: stage.manager,
         completion: stage.completion
     )
     stage.waitForResults(2)
@@ -137,7 +136,7 @@ extension Scenario {
             transition.onEnd = { events.append("end") }
             picture.imageTransition = transition
             // The first image has nothing to change from, but changes from the empty widget.
-            picture.setImage(with: stage.url(0xFF0000), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0xFF0000), completion: stage.completion)
             expect(MainLoopPump.run(until: { events == ["start"] }), "\(events)")
             // When another image comes in the middle, and then its transition ends by itself
             transition.duration = .milliseconds(60)
@@ -145,7 +144,6 @@ extension Scenario {
             picture.setImage(
                 with: stage.url(0x0000FF),
                 options: BindingOptions(whileLoading: .placeholderOrCurrentImage),
-                manager: stage.manager,
                 completion: stage.completion
             )
             expect(MainLoopPump.run(until: { events.count == 4 }), "\(events)")
@@ -153,7 +151,7 @@ extension Scenario {
             expectEqual(events.sorted(), ["end", "end", "start", "start"])
             expectEqual(events.first, "start")
             expectEqual(events.last, "end")
-            picture.setImage(with: stage.url(0xFF0000), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0xFF0000), completion: stage.completion)
             stage.waitForResults(3)
             stage.waitForFrame()
             expectEqual(events.count, 4)
@@ -163,7 +161,7 @@ extension Scenario {
             let stage = try Stage()
             let picture = stage.addImage()
             stage.present()
-            picture.setImage(with: stage.url(0xFF0000), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0xFF0000), completion: stage.completion)
             stage.waitForResults(1)
             var (wasThere, events) = (false, [String]())
             var transition = ImageTransition.crossfade(duration: .milliseconds(60))
@@ -172,7 +170,6 @@ extension Scenario {
             picture.setImage(
                 with: stage.url(0x0000FF),
                 options: BindingOptions(whileLoading: .placeholderOrCurrentImage, awaitsTransition: true),
-                manager: stage.manager,
                 completion: { _ in
                     wasThere = true
                     events.append("completion")
@@ -185,7 +182,6 @@ extension Scenario {
             picture.setImage(
                 with: stage.url(0x0000FF),
                 options: BindingOptions(whileLoading: .placeholderOrCurrentImage, awaitsTransition: true),
-                manager: stage.manager,
                 completion: stage.completion
             )
             expectEqual(stage.results.count, 1)
@@ -202,13 +198,12 @@ extension Scenario {
             let picture = stage.addImage()
             constrain(picture, width: 60, height: 40, in: stage)
             stage.present()
-            picture.setImage(with: stage.url(0xFF0000), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0xFF0000), completion: stage.completion)
             stage.waitForResults(1)
             picture.imageTransition = halfway(.crossfade())
             picture.setImage(
                 with: stage.url(0x0000FF, "600x400"),
                 options: BindingOptions(whileLoading: .placeholderOrCurrentImage, awaitsTransition: true),
-                manager: stage.manager,
                 completion: stage.completion
             )
             expect(MainLoopPump.run(until: { picture.currentImage?.color == 0x0000FF }))
@@ -233,17 +228,16 @@ extension Scenario {
             let picture = stage.addImage()
             stage.present()
             for color in [0xFF0000, 0x0000FF] as [UInt32] {
-                picture.setImage(with: stage.url(color), manager: stage.manager, completion: stage.completion)
+                picture.setImage(with: stage.url(color), completion: stage.completion)
                 stage.waitForResults(color == 0xFF0000 ? 1 : 2)
             }
             picture.imageTransition = halfway(.crossfade())
-            picture.setImage(with: stage.url(0xFF0000), manager: stage.manager)
+            picture.setImage(with: stage.url(0xFF0000))
             stage.waitForFrame()
             expectEqual(rendered(picture.widget)?.color(0.5, 0.5), 0xFF0000)
             picture.setImage(
                 with: stage.url(0x0000FF),
-                options: BindingOptions(display: .animated),
-                manager: stage.manager
+                options: BindingOptions(display: .animated)
             )
             stage.waitForFrame()
             stage.waitForFrame()
@@ -259,7 +253,6 @@ extension Scenario {
             picture.setImage(
                 with: stage.url(0xFF0000),
                 options: BindingOptions(awaitsTransition: true),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(1)
@@ -267,7 +260,6 @@ extension Scenario {
             picture.setImage(
                 with: stage.url(0x0000FF),
                 options: BindingOptions(awaitsTransition: true),
-                manager: stage.manager,
                 completion: stage.completion
             )
             expect(MainLoopPump.run(until: { picture.currentImage?.color == 0x0000FF }))
@@ -286,12 +278,11 @@ extension Scenario {
             picture.setImage(
                 with: stage.url(0xFF0000),
                 options: BindingOptions(awaitsTransition: true),
-                manager: stage.manager,
                 completion: stage.completion
             )
             expect(MainLoopPump.run(until: { picture.currentImage != nil }))
             expect(stage.results.isEmpty)
-            picture.setImage(with: stage.url(0x0000FF), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x0000FF), completion: stage.completion)
             stage.waitForResults(2)
             expectEqual(picture.currentImage?.color, 0x0000FF)
             // Its image was in place, so that it has not failed.
@@ -300,7 +291,6 @@ extension Scenario {
             picture.setImage(
                 with: stage.url(0x00FF00),
                 options: BindingOptions(awaitsTransition: true),
-                manager: stage.manager,
                 completion: stage.completion
             )
             expect(MainLoopPump.run(until: { picture.currentImage?.color == 0x00FF00 }))

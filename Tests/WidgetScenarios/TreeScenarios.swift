@@ -19,22 +19,22 @@ extension Scenario {
             stage.present()
             for (index, picture) in [inner, outer, hidden].enumerated() {
                 let url = stage.url(0x111111 * UInt32(index + 1))
-                picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
+                picture.setImage(with: url, completion: stage.completion)
             }
             expect(MainLoopPump.run(until: { gate.waitingCount == 2 }))
             let (window, part) = (WidgetPointer(stage.window), WidgetPointer(frame))
-            expectEqual(window.runningImageTasks.count, 3)
-            expectEqual(part.runningImageTasks.map(\.request.url), [stage.url(0x111111)])
+            expectEqual(window.images.runningTasks.count, 3)
+            expectEqual(part.images.runningTasks.map(\.request.url), [stage.url(0x111111)])
             // Those of the manager have started, and are the tasks that the app has.
             expectEqual(Set(stage.manager.runningTasks.map(\.request.url)), [stage.url(0x111111), stage.url(0x222222)])
-            expect(part.runningImageTasks.allSatisfy { task in stage.manager.runningTasks.contains { $0 === task } })
-            part.cancelImageLoads()
+            expect(part.images.runningTasks.allSatisfy { task in stage.manager.runningTasks.contains { $0 === task } })
+            part.images.cancelAll()
             stage.waitForResults(1)
-            expectEqual(window.runningImageTasks.count, 2)
-            window.cancelImageLoads()
+            expectEqual(window.images.runningTasks.count, 2)
+            window.images.cancelAll()
             stage.waitForResults(3)
             expectEqual(stage.results.map(\.errorCode), [.cancelled, .cancelled, .cancelled])
-            expect(window.runningImageTasks.isEmpty)
+            expect(window.images.runningTasks.isEmpty)
             gate.open()
             stage.waitUntilIdle()
             expect([inner, outer, hidden].allSatisfy { $0.currentImage == nil })
@@ -45,13 +45,13 @@ extension Scenario {
             let stage = try Stage(heldBy: gate)
             let picture = stage.addImage()
             stage.present()
-            picture.setImage(with: stage.url(0xFF0000), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0xFF0000), completion: stage.completion)
             expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
             stage.manager.cancelAll()
             stage.waitForResults(1)
             expectEqual(stage.results.map(\.errorCode), [.cancelled])
             gate.open()
-            picture.setImage(with: stage.url(0x00FF00), manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: stage.url(0x00FF00), completion: stage.completion)
             stage.waitForResults(2)
             expectEqual(picture.currentImage?.color, 0x00FF00)
         },
@@ -65,28 +65,28 @@ extension Scenario {
             let outer = stage.addImage()
             stage.present()
             let (window, part, nested) = (WidgetPointer(stage.window), WidgetPointer(frame), WidgetPointer(row))
-            part.areImageLoadsSuspended = true
-            nested.areImageLoadsSuspended = true
+            part.images.isSuspended = true
+            nested.images.isSuspended = true
             // A widget that is added later waits as well.
             let inner = Picture()
             gtk_box_append(row.as(GtkBox.self), inner.widget)
-            inner.setImage(with: stage.url(0xFF0000), manager: stage.manager, completion: stage.completion)
-            outer.setImage(with: stage.url(0x0000FF), manager: stage.manager, completion: stage.completion)
+            inner.setImage(with: stage.url(0xFF0000), completion: stage.completion)
+            outer.setImage(with: stage.url(0x0000FF), completion: stage.completion)
             stage.waitForResults(1)
             stage.waitForFrame()
             expectEqual(stage.server.requests.map(\.path), [stage.url(0x0000FF).path()])
-            expectEqual(window.runningImageTasks.map(\.request.url), [stage.url(0xFF0000)])
+            expectEqual(window.images.runningTasks.map(\.request.url), [stage.url(0xFF0000)])
             expect(stage.manager.runningTasks.isEmpty)
             // An image in memory is shown all the same.
-            inner.setImage(with: stage.url(0x0000FF), manager: stage.manager, completion: stage.completion)
+            inner.setImage(with: stage.url(0x0000FF), completion: stage.completion)
             expectEqual(inner.currentImage?.color, 0x0000FF)
-            inner.setImage(with: stage.url(0x00FF00), manager: stage.manager, completion: stage.completion)
+            inner.setImage(with: stage.url(0x00FF00), completion: stage.completion)
             // While one of two marks around it is left, the widget waits.
-            part.areImageLoadsSuspended = false
+            part.images.isSuspended = false
             stage.waitForFrame()
             expectEqual(stage.server.requests.count, 1)
-            expect(nested.areImageLoadsSuspended && !part.areImageLoadsSuspended)
-            nested.areImageLoadsSuspended = false
+            expect(nested.images.isSuspended && !part.images.isSuspended)
+            nested.images.isSuspended = false
             expect(MainLoopPump.run(until: { inner.currentImage?.color == 0x00FF00 }))
             stage.waitForResults(4)
             expectEqual(stage.results.map(\.errorCode), [nil, nil, .cancelled, nil])
@@ -103,13 +103,13 @@ extension Scenario {
             let picture = stage.addImage()
             stage.present()
             let (box, url) = (WidgetPointer(UnsafeMutableRawPointer(stage.box)), stage.url(0x336699))
-            box.areImageLoadsSuspended = true
-            picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
+            box.images.isSuspended = true
+            picture.setImage(with: url, completion: stage.completion)
             // When the app stores the image before the loads of the window go on
             let image = try WebImage(data: TestImage.solid(0x993366, size: PixelSize(width: 90, height: 60)))
             stage.manager.cache.store(image, for: ImageRequest(url: url), in: .memory)
             let count = seen.all.count
-            box.areImageLoadsSuspended = false
+            box.images.isSuspended = false
             // Then no server is asked
             stage.waitForResults(1)
             expectEqual(stage.results.first?.source, .memory)
@@ -124,15 +124,15 @@ extension Scenario {
             let row = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0)!
             stage.append(row)
             stage.present()
-            WidgetPointer(row).areImageLoadsSuspended = true
+            WidgetPointer(row).images.isSuspended = true
             let (moved, cancelled, destroyed) = (Picture(), Picture(), Picture())
             for (index, picture) in [moved, cancelled, destroyed].enumerated() {
                 gtk_box_append(row.as(GtkBox.self), picture.widget)
                 let url = stage.url(0x111111 * UInt32(index + 1))
-                picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
+                picture.setImage(with: url, completion: stage.completion)
             }
             stage.waitForFrame()
-            cancelled.cancelCurrentImageLoad()
+            cancelled.cancelImageLoad()
             stage.waitForResults(1)
             gtk_box_remove(row.as(GtkBox.self), destroyed.widget)
             stage.waitForResults(2)

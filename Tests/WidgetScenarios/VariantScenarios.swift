@@ -32,7 +32,6 @@ extension Scenario {
             // When an image of several files is shown in 100x50 application pixels
             picture.setImage(
                 with: stage.variants(0x336699, [50, 100, 200, 400]),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(1)
@@ -57,7 +56,6 @@ extension Scenario {
             let sides = [100, 200, 400, 800]
             picture.setImage(
                 with: stage.variants(0x336699, sides),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(1)
@@ -91,7 +89,6 @@ extension Scenario {
             stage.present()
             picture.setImage(
                 with: stage.variants(0x336699, [50, 100]),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(1)
@@ -105,10 +102,10 @@ extension Scenario {
             let (large, small) = (stage.addImage(width: 100, height: 50), stage.addImage(width: 80, height: 40))
             stage.present()
             let variants = stage.variants(0x336699, [80, 100, 160, 200])
-            large.setImage(with: variants, manager: stage.manager, completion: stage.completion)
+            large.setImage(with: variants, completion: stage.completion)
             stage.waitForResults(1)
             // When a smaller widget shows the same image
-            small.setImage(with: variants, manager: stage.manager)
+            small.setImage(with: variants)
             // Then it does so within the call
             expectEqual(small.currentImage?.pixelSize.width, 100 * stage.scale)
             expectEqual(stage.widths, [100 * stage.scale])
@@ -119,11 +116,11 @@ extension Scenario {
             let small = stage.addImage(width: 50, height: 25)
             stage.present()
             let variants = stage.variants(0x336699, [100, 400])
-            small.setImage(with: variants, manager: stage.manager, completion: stage.completion)
+            small.setImage(with: variants, completion: stage.completion)
             stage.waitForResults(1)
             // When a widget without a size yet shows the image
             let large = stage.addImage(width: 390, height: 195)
-            large.setImage(with: variants, manager: stage.manager)
+            large.setImage(with: variants)
             expect(large.currentImage != nil, "not shown within the call")
             // Then it loads the larger file once it is drawn
             let isSharp = MainLoopPump.run(until: { (large.currentImage?.pixelSize.width ?? 0) >= 390 })
@@ -137,7 +134,6 @@ extension Scenario {
             let files = [1.0: stage.url(0x336699, "100x50"), 2: stage.url(0x336699, "200x100")]
             picture.setImage(
                 with: ImageVariants(url: files[1]!, densities: files),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(1)
@@ -161,7 +157,7 @@ extension Scenario {
             stage.present()
             // When a widget shows an image of another server
             let url = stage.url(0x336699, "1600x800")
-            picture.setImage(with: url, manager: stage.manager, completion: stage.completion)
+            picture.setImage(with: url, completion: stage.completion)
             stage.waitForResults(1)
             // Then it comes from the service, for the pixels of the widget
             expectEqual(asked(), [100 * stage.scale])
@@ -170,7 +166,7 @@ extension Scenario {
             let paintable = try require(gtk_picture_get_paintable(picture.widget.opaque))
             expectEqual(gdk_paintable_get_intrinsic_width(paintable), 100)
             // When another one is a little smaller, then nothing is loaded
-            small.setImage(with: url, manager: stage.manager)
+            small.setImage(with: url)
             expectEqual(small.currentImage?.pixelSize.width, 100 * stage.scale)
             // When the widget grows, then the service is asked again
             gtk_widget_set_size_request(picture.widget, 400, 200)

@@ -50,10 +50,10 @@ extension Scenario {
             gtk_widget_set_size_request(button.widget, 80, 60)
             stage.append(button.widget)
             stage.present()
-            button.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            button.setImage(with: stage.url(0x336699), completion: stage.completion)
             stage.waitForResults(1)
             expectEqual(button.currentImage?.color, 0x336699)
-            expectEqual(button.currentImageURL, stage.url(0x336699))
+            expectEqual(button.imageBinding.request?.url, stage.url(0x336699))
             let child = try require(gtk_button_get_child(button.widget.as(GtkButton.self)))
             expect(gtk_picture_get_paintable(child.opaque) != nil, "the child has no paintable")
             expect(stage.waitForFrame())
@@ -67,7 +67,7 @@ extension Scenario {
             stage.present()
             let pointer = WidgetPointer(UnsafeMutableRawPointer(scrolled))
             for (number, color) in [UInt32(0x336699), 0x445566].enumerated() {
-                pointer.setImage(with: stage.url(color), manager: stage.manager, completion: stage.completion)
+                pointer.setImage(with: stage.url(color), completion: stage.completion)
                 stage.waitForResults(number + 1)
                 expectEqual(pointer.currentImage?.color, color)
             }
@@ -85,7 +85,6 @@ extension Scenario {
             let pointer = WidgetPointer(UnsafeMutableRawPointer(expander))
             pointer.setImage(
                 with: stage.url(0x336699, "800x800"),
-                manager: stage.manager,
                 completion: stage.completion
             )
             // The layout is waited for over several frames.
@@ -97,7 +96,7 @@ extension Scenario {
             expect((pointer.currentImage?.pixelSize.width ?? 800) <= 400, "\(String(describing: pointer.currentImage))")
             // And a load whose place the app has given to something else ends all the same
             let button = Button()
-            button.setImage(with: stage.url(0x445566), manager: stage.manager, completion: stage.completion)
+            button.setImage(with: stage.url(0x445566), completion: stage.completion)
             gtk_button_set_label(button.widget.as(GtkButton.self), "Text")
             stage.append(button.widget)
             stage.waitForResults(2)
@@ -107,7 +106,6 @@ extension Scenario {
             expect(stage.waitForFrame())
             WidgetPointer(UnsafeMutableRawPointer(revealer)).setImage(
                 with: stage.url(0x778899),
-                manager: stage.manager,
                 completion: stage.completion
             )
             for _ in 0..<5 { expect(stage.waitForFrame()) }
@@ -121,7 +119,7 @@ extension Scenario {
             let button = Button()
             stage.append(button.widget)
             stage.present()
-            button.setImage(with: stage.url(0x336699), manager: stage.manager, completion: stage.completion)
+            button.setImage(with: stage.url(0x336699), completion: stage.completion)
             expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
             gtk_button_set_label(button.widget.as(GtkButton.self), "Label")
             gate.open()
@@ -130,7 +128,7 @@ extension Scenario {
             expectEqual(String(cString: gtk_button_get_label(button.widget.as(GtkButton.self))), "Label")
             expect(button.currentImage == nil)
             // The next image replaces the label.
-            button.setImage(with: stage.url(0x445566), manager: stage.manager, completion: stage.completion)
+            button.setImage(with: stage.url(0x445566), completion: stage.completion)
             stage.waitForResults(2)
             expectEqual(button.currentImage?.color, 0x445566)
         },
@@ -141,9 +139,9 @@ extension Scenario {
             stage.append(button.widget)
             stage.present()
             let log = EventLog<UInt32>()
-            let (url, manager) = (stage.url(0x336699), stage.manager)
+            let url = stage.url(0x336699)
             Task { @MainActor in
-                if let response = try? await button.setImage(with: url, manager: manager).response {
+                if let response = try? await button.setImage(with: url).response {
                     log.add(response.image.color)
                 }
             }
@@ -159,10 +157,9 @@ extension Scenario {
             stage.append(foreign.widget)
             stage.append(raw)
             stage.present()
-            foreign.setImage(with: stage.url(0x111111), manager: stage.manager, completion: stage.completion)
+            foreign.setImage(with: stage.url(0x111111), completion: stage.completion)
             WidgetPointer(raw).setImage(
                 with: stage.url(0x222222),
-                manager: stage.manager,
                 completion: stage.completion
             )
             stage.waitForResults(2)
@@ -178,15 +175,11 @@ extension Scenario {
             stage.present()
             var calls = 0
             for color in [0x111111, 0x222222] as [UInt32] {
-                WidgetPointer(image).bindImage(
-                    with: stage.url(color),
-                    manager: stage.manager,
-                    setPaintable: { paintable in
-                        calls += 1
-                        gtk_image_set_from_paintable(image.opaque, OpaquePointer(paintable.nativePaintablePointer))
-                    },
-                    completion: stage.completion
-                )
+                let binding = WidgetPointer(image).imageBinding(for: .image) { paintable in
+                    calls += 1
+                    gtk_image_set_from_paintable(image.opaque, paintable.nativePaintable)
+                }
+                binding.setImage(with: stage.url(color), completion: stage.completion)
             }
             stage.waitForResults(2)
             expectEqual(calls, 1)
@@ -198,7 +191,7 @@ extension Scenario {
         Scenario("Any widget can show a paintable of the library without a binding") {
             let stage = try Stage()
             let paintable = ImagePaintable()
-            let raw = gtk_picture_new_for_paintable(OpaquePointer(paintable.nativePaintablePointer))!
+            let raw = gtk_picture_new_for_paintable(paintable.nativePaintable)!
             stage.append(raw)
             stage.present()
             let pixels = PixelBuffer(size: PixelSize(width: 30, height: 20), format: .rgb) { memory in

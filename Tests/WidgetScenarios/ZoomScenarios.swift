@@ -32,7 +32,7 @@ private func zoomed(
     let view = ZoomView()
     view.setImageDescription("A map")
     stage.append(view.widget)
-    view.setImage(with: stage.server.url(path), manager: stage.manager)
+    view.setImage(with: stage.server.url(path))
     stage.present()
     return (stage, view)
 }
@@ -170,8 +170,8 @@ extension Scenario {
             view.zoom = 3
             view.zoomToFit()
             let results = Answers<Result<TiledImage, ImageError>>()
-            view.setImage(with: stage.server.url("/one"), manager: stage.manager) { results.all.append($0) }
-            view.setImage(with: stage.server.url("/two"), manager: stage.manager) { results.all.append($0) }
+            view.setImage(with: stage.server.url("/one")) { results.all.append($0) }
+            view.setImage(with: stage.server.url("/two")) { results.all.append($0) }
             expect(MainLoopPump.run(until: { results.all.count == 2 }))
             waitUntilShown(view)
             let errors = results.all.compactMap { result -> ImageError.Code? in
@@ -179,7 +179,7 @@ extension Scenario {
             }
             expectEqual(errors, [.cancelled])
             expect(view.error == nil && view.image?.url == stage.server.url("/two"))
-            view.setImage(with: URL?.none, manager: stage.manager)
+            view.setImage(with: URL?.none)
             expect(view.image == nil && !view.isLoading && view.pixelByteCount == 0)
         },
 
@@ -235,10 +235,10 @@ extension Scenario {
         Scenario("A completion is called where there is no URL, and where a view goes that was never mapped") {
             let results = Answers<Result<TiledImage, ImageError>>()
             let (stage, view) = try zoomed(path: "/missing")
-            view.setImage(with: URL?.none, manager: stage.manager) { results.all.append($0) }
+            view.setImage(with: URL?.none) { results.all.append($0) }
             expect(results.all.isEmpty && MainLoopPump.run(until: { results.all.count == 1 }))
             var hidden: ZoomView? = ZoomView()
-            hidden?.setImage(with: stage.server.url("/one"), manager: stage.manager) { results.all.append($0) }
+            hidden?.setImage(with: stage.server.url("/one")) { results.all.append($0) }
             expect(hidden?.isLoading == true)
             hidden = nil
             expect(MainLoopPump.run(until: { results.all.count == 2 }))

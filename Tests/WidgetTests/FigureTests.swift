@@ -26,8 +26,8 @@ struct FigureTests {
         arguments: [
             ("GtkWebImage/Display/Transitions/ImageTransition.swift", "public static func ", []),
             ("GtkWebImage/Display/Indicators/ImageIndicator.swift", "public static ", []),
-            ("GtkWebImage/Display/Content/Placeholder.swift", "public static func ", []),
-            ("GtkWebImage/Binding/ContentFit.swift", "case ", ["case .", "case GTK"]),
+            ("GtkWebImage/Display/Content/ImagePlaceholder.swift", "public static func ", []),
+            ("GtkWebImage/Binding/ImageContentFit.swift", "case ", ["case .", "case GTK"]),
             ("WebImageCore/Processing/Steps/ResizeStep.swift", "case ", ["case ."]),
             // What an app does itself has no look.
             (

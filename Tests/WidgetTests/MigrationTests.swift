@@ -15,7 +15,7 @@ struct MigrationTests {
     }
 
     private static let pages = [
-        Page(name: "SDWebImageNames", list: "SDWebImage", minimumCount: 889),
+        Page(name: "SDWebImageNames", list: "SDWebImage", minimumCount: 927),
         Page(name: "MigratingFromNuke", list: "Nuke", minimumCount: 250),
         Page(name: "MigratingFromKingfisher", list: "Kingfisher", minimumCount: 200),
     ]

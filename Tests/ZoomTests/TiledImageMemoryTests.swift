@@ -32,11 +32,11 @@ struct TiledImageMemoryTests {
         "Where the file and its pixels do not fit into the memory of decodes together, fewer pixels are kept",
         arguments: [12_000_000, 5_000_000, 4_000_000]
     )
-    func fewerPixels(memoryLimit: Int) async throws {
+    func fewerPixels(maximumByteCount: Int) async throws {
         // Given 20 MiB for decodes, and pixels that are decoded before they are scaled
         let manager = manager(limit: 32 << 20)
         // When it is opened with a higher limit than that leaves room for, or with a lower one
-        let image = try await manager.tiledImage(for: url, memoryLimit: memoryLimit)
+        let image = try await manager.tiledImage(for: url, maximumByteCount: maximumByteCount)
         // Then all of it is there
         #expect(image.size == PixelSize(width: 2000, height: 2000))
         let region = try await image.region(PixelRect(x: 1900, y: 100, width: 50, height: 50))

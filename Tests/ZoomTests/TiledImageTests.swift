@@ -13,9 +13,9 @@ struct TiledImageTests {
     private let loader = FakeLoader()
     private let url = URL(string: "https://example.com/map")!
 
-    private func open(_ data: Data, memoryLimit: Int = 256 << 20) async throws -> TiledImage {
+    private func open(_ data: Data, maximumByteCount: Int = 256 << 20) async throws -> TiledImage {
         loader.answer(url, with: data)
-        return try await ImageManager.testing(loader).tiledImage(for: url, memoryLimit: memoryLimit)
+        return try await ImageManager.testing(loader).tiledImage(for: url, maximumByteCount: maximumByteCount)
     }
 
     @Test("The file is loaded once, and regions have the size of their rectangle times the scale")
@@ -49,9 +49,9 @@ struct TiledImageTests {
     }
 
     @Test("Without memory for its pixels, a format without regions has less detail and the same places")
-    func memoryLimit() async throws {
+    func maximumByteCount() async throws {
         let data = TestImage.quarters(size: PixelSize(width: 400, height: 400))
-        let image = try await open(data, memoryLimit: 40_000)
+        let image = try await open(data, maximumByteCount: 40_000)
         #expect(image.size == PixelSize(width: 400, height: 400))
         for (x, y, color) in [(10, 10, 0xFF0000), (370, 10, 0x00FF00), (10, 370, 0x0000FF), (370, 370, 0xFFFFFF)] {
             let region = try await image.region(PixelRect(x: x, y: y, width: 20, height: 20))
@@ -170,7 +170,7 @@ struct TiledImageTests {
         var file = large.data
         if name.hasSuffix("webp") {
             var options = EncodeOptions()
-            options.webP.effort = 2
+            options.webPEffort = 2
             file = try WebImage(data: file).data(as: .webp, options: options)
         }
         try file.write(to: URL(filePath: path))

@@ -18,12 +18,12 @@ let factory = ImageListFactory(width: 160, height: 120) { position in
     urls.indices.contains(position) ? urls[position] : nil
 }
 let grid = gtk_grid_view_new(gtk_no_selection_new(model), nil)!
-gtk_grid_view_set_factory(OpaquePointer(grid), OpaquePointer(factory.nativeFactoryPointer))
+gtk_grid_view_set_factory(OpaquePointer(grid), factory.nativeFactory)
 gtk_grid_view_set_max_columns(OpaquePointer(grid), 8)
 
 let scrolled = gtk_scrolled_window_new()!
 gtk_scrolled_window_set_child(OpaquePointer(scrolled), grid)
-let prefetcher = ListPrefetcher(view: UnsafeMutableRawPointer(grid)) { position in
+let prefetcher = ListPrefetcher(view: WidgetPointer(grid)) { position in
     ImageRequest(url: urls[position])
 }
 

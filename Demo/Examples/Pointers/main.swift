@@ -35,7 +35,7 @@ add(entry)
 let image = gtk_image_new()!
 gtk_image_set_pixel_size(OpaquePointer(image), 64)
 let paintable = ImagePaintable()
-gtk_image_set_from_paintable(OpaquePointer(image), OpaquePointer(paintable.nativePaintablePointer))
+gtk_image_set_from_paintable(OpaquePointer(image), paintable.nativePaintable)
 paintable.setImage(with: url)
 add(image)
 

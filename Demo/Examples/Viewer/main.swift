@@ -14,12 +14,12 @@ let picture = Picture()
 picture.imageIndicator = .progress
 picture.imageTransition = .crossfade()
 picture.errorPlaceholder = .icon("image-missing-symbolic", size: 64)
-picture.retriesImageOnClick = true
+picture.imageBinding.retriesOnClick = true
 
 let window = UnsafeMutableRawPointer(gtk_window_new()!).assumingMemoryBound(to: GtkWindow.self)
 gtk_window_set_title(window, url.lastPathComponent)
 gtk_window_set_default_size(window, 800, 600)
-gtk_window_set_child(window, picture.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self))
+gtk_window_set_child(window, picture.native())
 gtk_window_present(window)
 
 picture.setImage(with: ImageRequest(url: url, loading: .progressive)) { result in

@@ -16,7 +16,7 @@ enum ExifWriter {
             case 8: .rotate(degrees: 90)
             default: nil
             }
-        let small = ImageTransformer.resize(to: PixelSize(width: 320, height: 240), .cover)
+        let small = ImageTransformer.resize(to: PixelSize(width: 320, height: 240), mode: .cover)
         return try? (steps.map { small + $0 } ?? small).transform(image)?.data(as: .jpeg)
     }
 

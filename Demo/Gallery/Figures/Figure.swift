@@ -7,8 +7,8 @@ import GtkWebImage
 struct Figure {
     enum Subject {
         case transformer(ImageTransformer?)
-        case fit(ContentFit)
-        case placeholder(Placeholder?)
+        case fit(ImageContentFit)
+        case placeholder(ImagePlaceholder?)
         case indicator(ImageIndicator)
         case transition(ImageTransition)
     }
@@ -44,7 +44,7 @@ struct Figure {
             Figure(name: "placeholder-url", subject: .placeholder(.url(context.fresh(FigureStudio.image, .small)))),
             Figure(
                 name: "placeholder-paintable",
-                subject: .placeholder(.paintable(UnsafeMutableRawPointer(texture))),
+                subject: .placeholder(.paintable(texture)),
                 followsStyle: true
             ),
         ]
@@ -96,11 +96,11 @@ struct Figure {
         let transformers: [(String, ImageTransformer?)] = [
             ("original", nil),
             ("resize-contain", .resize(to: flat) + outline),
-            ("resize-cover", .resize(to: flat, .cover) + outline),
-            ("resize-stretch", .resize(to: flat, .stretch) + outline),
-            ("resize-letterbox", .resize(to: flat, .letterbox) + outline),
+            ("resize-cover", .resize(to: flat, mode: .cover) + outline),
+            ("resize-stretch", .resize(to: flat, mode: .stretch) + outline),
+            ("resize-letterbox", .resize(to: flat, mode: .letterbox) + outline),
             ("crop", .crop(to: PixelSize(width: 64, height: 64), focus: ImagePoint(x: 0.45, y: 0.2))),
-            ("crop-rectangle", .crop(x: 72, y: 8, width: 32, height: 88)),
+            ("crop-rectangle", .crop(to: PixelRect(x: 72, y: 8, width: 32, height: 88))),
             ("rounded", .rounded(20)),
             ("circle", .circle(border: border)),
             ("rotate", .rotate(degrees: 15)),

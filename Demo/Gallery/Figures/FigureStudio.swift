@@ -103,7 +103,7 @@ final class FigureStudio {
         return try film.lastFrame()
     }
 
-    private func still(of placeholder: Placeholder?) async throws -> WebImage {
+    private func still(of placeholder: ImagePlaceholder?) async throws -> WebImage {
         let picture = show(background: "background")
         let task = picture.setImage(with: context.fresh(Self.image, .late), placeholder: placeholder)
         // One that is loaded itself is there by then.

@@ -11,11 +11,11 @@ extension Page {
             "GIF, APNG and WebP play while they are on screen. Frames keep to the clock; late frames are skipped."
         ),
         code: """
-            picture.imagePlayback.rate = 2
-            picture.imagePlayback.mode = .bounce
+            picture.imageBinding.playback.rate = 2
+            picture.imageBinding.playback.mode = .bounce
             picture.setImage(with: url)
-            picture.animationPlayer?.pause()
-            picture.animationPlayer?.seek(to: 3)
+            picture.imageBinding.player?.pause()
+            picture.imageBinding.player?.seek(to: 3)
             """
     ) { context in
         let files = [
@@ -25,23 +25,23 @@ extension Page {
         ]
         let pictures = files.map { _ in Picture() }
         let cells = zip(pictures, files).map { cell($0, name: $1.0, $1.1) }
-        let all = { (body: (Picture) -> Void) in pictures.forEach(body) }
-        let play = button(icon: "media-playback-start-symbolic", tr("Play")) { all { $0.animationPlayer?.play() } }
-        let pause = button(icon: "media-playback-pause-symbolic", tr("Pause")) { all { $0.animationPlayer?.pause() } }
-        let stop = button(icon: "media-playback-stop-symbolic", tr("Stop")) { all { $0.animationPlayer?.stop() } }
+        let all = { (body: (ImageBinding) -> Void) in pictures.map(\.imageBinding).forEach(body) }
+        let play = button(icon: "media-playback-start-symbolic", tr("Play")) { all { $0.player?.play() } }
+        let pause = button(icon: "media-playback-pause-symbolic", tr("Pause")) { all { $0.player?.pause() } }
+        let stop = button(icon: "media-playback-stop-symbolic", tr("Stop")) { all { $0.player?.stop() } }
         let step = button(icon: "media-skip-forward-symbolic", tr("Next frame")) {
-            all { $0.animationPlayer?.step() }
+            all { $0.player?.step() }
         }
         let rates = [0.25, 0.5, 1, 2, 4]
         let rate = dropDown(rates.map { "\(Page.number($0, digits: 2, padded: false))×" }) { number in
-            all { $0.imagePlayback.rate = rates[number] }
+            all { $0.playback.rate = rates[number] }
         }
         gtk_drop_down_set_selected(OpaquePointer(rate), 2)
         setName(rate, tr("Speed"))
-        let modes: [PlaybackMode] = [.normal, .reverse, .bounce, .reversedBounce]
+        let modes: [ImagePlayback.Mode] = [.normal, .reverse, .bounce, .reversedBounce]
         let mode = dropDown([tr("Forwards"), tr("Backwards"), tr("Forwards and back"), tr("Backwards and forwards")]) {
             number in
-            all { $0.imagePlayback.mode = modes[number] }
+            all { $0.playback.mode = modes[number] }
         }
         setName(mode, tr("Direction"))
         return PageContent(
@@ -57,7 +57,7 @@ extension Page {
         picture.setImageDescription(name)
         let cell = captioned(picture.widget, name)
         picture.setImage(with: url) { [weak picture] _ in
-            guard let player = picture?.animationPlayer else { return }
+            guard let player = picture?.imageBinding.player else { return }
             let count = player.frameCount
             let slider = Slider(tr("Frame"), 0...Double(count - 1), step: 1, width: 152) {
                 "\(Int($0) + 1) / \(count)"
@@ -75,10 +75,10 @@ extension Page {
 
     @MainActor
     private static func sample(_ picture: Picture, _ url: URL) {
-        picture.imagePlayback.rate = 2
-        picture.imagePlayback.mode = .bounce
+        picture.imageBinding.playback.rate = 2
+        picture.imageBinding.playback.mode = .bounce
         picture.setImage(with: url)
-        picture.animationPlayer?.pause()
-        picture.animationPlayer?.seek(to: 3)
+        picture.imageBinding.player?.pause()
+        picture.imageBinding.player?.seek(to: 3)
     }
 }

@@ -62,7 +62,7 @@ extension Page {
         var page = PageContent(content, waitsFor: [button, avatar, menu])
         // Images behind labels and those of other states have tasks of their own.
         let areShown = page.isAtRest
-        page.isAtRest = { areShown() && WidgetPointer(content).runningImageTasks.isEmpty }
+        page.isAtRest = { areShown() && WidgetPointer(content).images.runningTasks.isEmpty }
         return page
     }
 

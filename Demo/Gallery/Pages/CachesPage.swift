@@ -14,8 +14,7 @@ extension Page {
             let usage = await cache.diskUsage()
             ImageManager.shared.trimMemory(for: .moderate)
             await cache.removeExpired()
-            cache.removeAllFromMemory()
-            await cache.removeAllFromDisk()
+            await cache.removeAll(from: .disk)
             """
     ) { context in
         let cache = ImageManager.shared.cache
@@ -49,12 +48,14 @@ extension Page {
         let buttons = [
             button(tr("Reload"), load),
             button(tr("Clear memory")) {
-                cache.removeAllFromMemory()
-                levels.changed()
+                Task {
+                    await cache.removeAll(from: .memory)
+                    levels.changed()
+                }
             },
             button(tr("Clear disk")) {
                 Task {
-                    await cache.removeAllFromDisk()
+                    await cache.removeAll(from: .disk)
                     levels.changed()
                 }
             },
@@ -125,10 +126,10 @@ private final class CacheLevels {
         memory.show(
             count: statistics.count,
             byteCount: statistics.byteCount,
-            byteLimit: statistics.byteLimit,
+            maximumByteCount: statistics.maximumByteCount,
             notes: counts.map { " · \($0.0) \($0.1)" }.joined()
         )
-        disk.show(count: usage.count, byteCount: usage.byteCount, byteLimit: usage.byteLimit)
+        disk.show(count: usage.count, byteCount: usage.byteCount, maximumByteCount: usage.maximumByteCount)
     }
 }
 
@@ -148,10 +149,10 @@ private struct CacheLevel {
         widget = box(GTK_ORIENTATION_VERTICAL, spacing: 6, [label(title, "heading"), text, bar])
     }
 
-    func show(count: Int, byteCount: Int, byteLimit: Int?, notes: String = "") {
+    func show(count: Int, byteCount: Int, maximumByteCount: Int?, notes: String = "") {
         let size = Page.size(byteCount)
-        setText(text, "\(count) · \(byteLimit.map { tr("%1 of %2", size, Page.size($0)) } ?? size)\(notes)")
-        let share = byteLimit.map { Double(byteCount) / Double(max($0, 1)) } ?? 0
+        setText(text, "\(count) · \(maximumByteCount.map { tr("%1 of %2", size, Page.size($0)) } ?? size)\(notes)")
+        let share = maximumByteCount.map { Double(byteCount) / Double(max($0, 1)) } ?? 0
         gtk_level_bar_set_value(OpaquePointer(bar), min(share, 1))
     }
 }

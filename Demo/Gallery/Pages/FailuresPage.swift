@@ -12,7 +12,7 @@ extension Page {
         ),
         code: """
             picture.errorPlaceholder = .icon("image-missing-symbolic", size: 48)
-            picture.retriesImageOnClick = true
+            picture.imageBinding.retriesOnClick = true
             picture.setImage(with: url)
             if case .failed(let error) = picture.imageProgress.state { show("\\(error.reason). \\(error.remedy)") }
             """
@@ -60,7 +60,7 @@ extension Page {
     @MainActor
     private static func load(_ url: URL, into picture: Picture) {
         picture.errorPlaceholder = .icon("image-missing-symbolic", size: 48)
-        picture.retriesImageOnClick = true
+        picture.imageBinding.retriesOnClick = true
         picture.setImage(with: url)
     }
 

@@ -37,7 +37,7 @@ final class ImageWall {
         self.urls = urls
         let pictures = PictureSet()
         let factory = Self.makeFactory(urls: requested ?? urls, pictures: pictures, manager: manager)
-        items.follow(OpaquePointer(factory.nativeFactoryPointer))
+        items.follow(factory.nativeFactory)
         let view = Self.makeGrid(WallGrid.model(of: urls), factory)
         self.pictures = pictures
         grid = WallGrid(view, columns: columns)
@@ -86,7 +86,7 @@ final class ImageWall {
 
     private static func makeGrid(_ model: OpaquePointer, _ factory: ImageListFactory) -> Widget {
         let grid = gtk_grid_view_new(gtk_no_selection_new(model), nil)!
-        gtk_grid_view_set_factory(OpaquePointer(grid), OpaquePointer(factory.nativeFactoryPointer))
+        gtk_grid_view_set_factory(OpaquePointer(grid), factory.nativeFactory)
         return grid
     }
 
@@ -95,7 +95,9 @@ final class ImageWall {
         urls: [URL],
         prefetcher: ImagePrefetcher
     ) -> ListPrefetcher {
-        ListPrefetcher(view: grid, prefetcher: prefetcher) { position in ImageRequest(url: urls[position]) }
+        ListPrefetcher(view: WidgetPointer(grid), prefetcher: prefetcher) { position in
+            ImageRequest(url: urls[position])
+        }
     }
 }
 
@@ -103,14 +105,14 @@ final class ImageWall {
 extension ImageWall {
     var cells: [Cell] {
         pictures.all.compactMap { picture in
-            guard let url = picture.currentImageURL else { return nil }
+            guard let url = picture.imageBinding.request?.url else { return nil }
             return Cell(picture: picture, url: url, isMapped: gtk_widget_get_mapped(picture.widget) != 0)
         }
     }
 
     var isAtRest: Bool {
         let visible = cells.filter(\.isMapped)
-        return !visible.isEmpty && visible.allSatisfy { $0.picture.imageTask(for: .image)?.isFinished ?? false }
+        return !visible.isEmpty && visible.allSatisfy { $0.picture.images.task(for: .image)?.isFinished ?? false }
     }
 
     /// The URL of the item whose cell a widget is in, by the list's own model.

@@ -60,7 +60,7 @@ final class LargeView {
         setText(info, tr("Loading …"))
         let start = ContinuousClock.now
         // Part of a sharp image would take the place of a whole one.
-        let placeholder = thumbnail(number).map { Placeholder.image($0) } ?? .url(small)
+        let placeholder = thumbnail(number).map { ImagePlaceholder.image($0) } ?? .url(small)
         picture.setImage(with: large, placeholder: placeholder) { [weak self, serial] result in
             guard let self, serial == self.serial else { return }
             describe(result, of: large, after: ContinuousClock.now - start)
@@ -74,7 +74,7 @@ final class LargeView {
     /// Cancels what loads, because the view is left.
     func close() {
         serial += 1
-        picture.cancelCurrentImageLoad()
+        picture.cancelImageLoad()
         neighbours?.cancel()
     }
 

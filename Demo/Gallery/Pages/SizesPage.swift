@@ -16,7 +16,8 @@ extension Page {
             configuration.imageService = server.service
             configuration.diskCache = nil
             let manager = ImageManager(configuration: configuration)
-            picture.setImage(with: url, manager: manager)
+            picture.imageBinding.manager = manager
+            picture.setImage(with: url)
             """
     ) { context in
         guard let server = try? ScalingServer(folder: context.server.folder) else {
@@ -35,7 +36,8 @@ extension Page {
         let resize = { (width: Int32) in gtk_widget_set_size_request(room, width, width * 5 / 8) }
         resize(240)
         let url = context.fresh("dusk-mountains.jpg")
-        picture.setImage(with: url, manager: manager)
+        picture.imageBinding.manager = manager
+        picture.setImage(with: url)
         let buttons = [
             button(tr("60 points wide")) { resize(60) }, button(tr("120 points wide")) { resize(120) },
             button(tr("240 points wide")) { resize(240) }, button(tr("320 points wide")) { resize(320) },
@@ -53,7 +55,8 @@ extension Page {
         configuration.imageService = server.service
         configuration.diskCache = nil
         let manager = ImageManager(configuration: configuration)
-        picture.setImage(with: url, manager: manager)
+        picture.imageBinding.manager = manager
+        picture.setImage(with: url)
     }
 }
 

@@ -9,12 +9,11 @@ final class WallHealer {
     private static let longestPause = Duration.seconds(4)
 
     private let pictures: PictureSet
-    private let manager: ImageManager
     private var observation: ObservationToken?
     private var task: Task<Void, Never>?
 
     init(_ pictures: PictureSet, manager: ImageManager) {
-        (self.pictures, self.manager) = (pictures, manager)
+        self.pictures = pictures
         observation = manager.observe { [weak self] event in
             guard case .failed = event.kind else { return }
             Task { @MainActor in self?.start() }
@@ -40,11 +39,11 @@ final class WallHealer {
     /// - Returns: Whether there are failed images on screen.
     private func retry() -> Bool {
         let shown = pictures.all.filter { gtk_widget_get_mapped($0.widget) != 0 && $0.currentImage == nil }
-        let failed = shown.filter { $0.currentImageTask?.isFinished ?? false }
+        let failed = shown.filter { $0.imageBinding.task?.isFinished ?? false }
         for picture in failed {
-            guard var request = picture.currentImageRequest else { continue }
+            guard var request = picture.imageBinding.request else { continue }
             request.rememberedFailure = .ignored
-            picture.setImage(with: request, options: BindingOptions(whileLoading: .currentImage), manager: manager)
+            picture.setImage(with: request, options: BindingOptions(whileLoading: .currentImage))
         }
         return !shown.isEmpty
     }

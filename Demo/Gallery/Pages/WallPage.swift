@@ -18,10 +18,12 @@ extension Page {
                 request: { position in ImageRequest(url: urls[position]) }
             )
             let grid = gtk_grid_view_new(gtk_no_selection_new(model), nil)!
-            gtk_grid_view_set_factory(OpaquePointer(grid), OpaquePointer(factory.nativeFactoryPointer))
+            gtk_grid_view_set_factory(OpaquePointer(grid), factory.nativeFactory)
             return grid
 
-            ListPrefetcher(view: grid, prefetcher: prefetcher) { position in ImageRequest(url: urls[position]) }
+            ListPrefetcher(view: WidgetPointer(grid), prefetcher: prefetcher) { position in
+                ImageRequest(url: urls[position])
+            }
             """,
         isFilling: true,
         parts: ["ImageWall.swift", "WallGrid.swift", "LargeView.swift"]

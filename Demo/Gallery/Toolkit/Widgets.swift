@@ -144,5 +144,5 @@ extension GtkWidgetConvertible {
 
 extension ImageBindable {
     /// Whether the last image is in place or has failed.
-    @MainActor var isAtRest: Bool { currentImageTask?.isFinished ?? true }
+    @MainActor var isAtRest: Bool { imageBinding.task?.isFinished ?? true }
 }

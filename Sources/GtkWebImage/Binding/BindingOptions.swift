@@ -54,7 +54,7 @@ public struct BindingOptions: Hashable, Sendable {
     /// What happens to the previous load. Default: it is cancelled.
     public var previousLoad: PreviousLoad
     /// The point of the image that stays as near to the middle as its edges allow, if the widget crops the image, as
-    /// ``ContentFit/cover``, the background of a button and an avatar do. Default: the middle.
+    /// ``ImageContentFit/cover``, the background of a button and an avatar do. Default: the middle.
     public var focus: ImagePoint
 
     /// Creates options. The defaults are those of every `setImage`: show the placeholder at once, and load when the

@@ -12,24 +12,22 @@ public protocol ButtonBindable: WidgetBindable {}
 extension ButtonBindable {
     /// The binding of the image in a state of the button.
     public func imageBinding(for state: ButtonImageState) -> ImageBinding {
-        imageBinding(state == .normal ? .image : OperationKey(rawValue: "image.\(state.rawValue)"), in: state)
+        imageBinding(state == .normal ? .image : OperationKey(rawValue: "image.\(state)"), in: state)
     }
 
     /// The binding of the image behind the child of the button in a state. The image covers the button within its
     /// border and does not affect its size. A GtkCheckButton has no surface and thus no background image.
     public func backgroundImageBinding(for state: ButtonImageState) -> ImageBinding {
-        let key = OperationKey(rawValue: "background.\(state.rawValue)")
+        let key = OperationKey(rawValue: "background.\(state)")
         return ImageBinding(nativeWidgetPointer, key, in: .widget(.background(state)))
     }
 
-    /// The state whose image the button shows now: its current state, or the normal one if that state has no image.
-    public var displayedImageState: ButtonImageState {
-        guard let widget = WidgetReference(nativeWidgetPointer).pointer else { return .normal }
+    /// The URL of the image that the button shows now: that of its present state, or of the normal one if the state has no
+    /// image.
+    public var displayedImageURL: URL? {
+        guard let widget = WidgetReference(nativeWidgetPointer).pointer else { return nil }
         let states = ButtonImageState.states(of: gtk_widget_get_state_flags(widget).rawValue)
-        return states.first { imageBinding(for: $0).existingSlot?.target.content?.isEmpty == false } ?? .normal
+        let shown = states.first { imageBinding(for: $0).existingSlot?.target.content?.isEmpty == false } ?? .normal
+        return imageBinding(for: shown).request?.url
     }
-
-    /// The URL of the image that the button shows now: the image of its current state, or of the normal one if that
-    /// state has no image. `currentImageURL` is always the URL of the normal state.
-    public var displayedImageURL: URL? { imageBinding(for: displayedImageState).currentImageURL }
 }

@@ -1,7 +1,7 @@
 internal import CWebImageGtk4
 
 /// A state of a widget that can have its own image. A state without an image shows the image of the normal state.
-public enum ButtonImageState: String, Sendable, CaseIterable {
+public enum ButtonImageState: Sendable, CaseIterable {
     /// The state whose image replaces missing images of other states.
     case normal
     /// The pointer is over the widget.
@@ -14,7 +14,7 @@ public enum ButtonImageState: String, Sendable, CaseIterable {
     case insensitive
     /// The widget is part of a selected row.
     case selected
-    /// You have set ``PictureBindable/isImageHighlighted``.
+    /// You have set ``ImageBinding/isHighlighted``.
     case highlighted
 
     /// The states of a widget with these flags, except the normal state, in descending precedence.

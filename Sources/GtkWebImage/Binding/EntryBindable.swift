@@ -1,7 +1,7 @@
 internal import CWebImageGtk4
 
 /// The position of an icon in an entry.
-public enum EntryIconPosition: String, Sendable {
+public enum EntryIconPosition: Sendable {
     /// The start of the text.
     case primary
     /// The end of the text.

@@ -1,4 +1,3 @@
-public import FoundationEssentials
 public import WebImageCore
 
 /// A GTK widget of any binding: any type that knows the address of its GtkWidget.
@@ -12,35 +11,45 @@ public protocol GtkWidgetConvertible {
 }
 
 extension GtkWidgetConvertible {
-    /// Cancels the load under a key, if there is one. Its completion receives `ImageError.Code.cancelled`.
-    public func cancelImageLoad(for key: OperationKey) {
-        existingSlots?.cancel(key)
+    /// Returns the widget for a call of GTK, as the type that the call asks for:
+    ///
+    ///     gtk_box_append(box, picture.native())
+    ///
+    /// The type must be that of the widget's class or of one of its parents, such as `GtkWidget`.
+    public func native<GtkType>() -> UnsafeMutablePointer<GtkType> {
+        nativeWidgetPointer.assumingMemoryBound(to: GtkType.self)
     }
 
-    /// The URL that was set last under a key, whether or not its load succeeded; `nil` if there is none.
-    public func imageURL(for key: OperationKey) -> URL? {
-        existingSlots?.existingSlot(for: key)?.current?.image.url
-    }
+    /// Returns the widget for a call of GTK whose type Swift does not import, such as one that takes a `GtkPicture *`.
+    public func native() -> OpaquePointer { OpaquePointer(nativeWidgetPointer) }
 
-    /// The last load under a key, which may have ended.
-    public func imageTask(for key: OperationKey) -> ImageTask? {
-        existingSlots?.task(for: key)
-    }
+    /// The loads of the widget and of all widgets within it, and those under each operation key.
+    public var images: WidgetImages { WidgetImages(widget: nativeWidgetPointer) }
 
-    /// Detaches the load under a key from the widget without cancelling it. It continues for its completion and the
-    /// caches, and no longer updates the widget. A load that still waits for its widget to be mapped is not continued:
-    /// it ends with ``/WebImageCore/ImageError/Code/cancelled``.
-    /// - Returns: The load, if there was one.
-    @discardableResult
-    public func removeImageTask(for key: OperationKey) -> ImageTask? {
-        existingSlots?.removeTask(for: key)
+    /// Returns the place of an image in a widget of any kind. A closure receives the paintable that shows the image, once, and
+    /// hands it to a property of the widget that takes a `GdkPaintable *`.
+    ///
+    ///     let binding = image.imageBinding(for: .image) { paintable in
+    ///         gtk_image_set_from_paintable(image.native(), paintable.nativePaintable)
+    ///     }
+    ///     binding.setImage(with: url)
+    ///
+    /// An image is decoded at the size of the widget times its scale factor, so that it covers the widget, unless the request names
+    /// a size.
+    /// - Parameters:
+    ///   - key: The purpose of the image within the widget.
+    ///   - setPaintable: Puts the paintable into the widget. Called within the first call for a key. Set images on the
+    ///     binding that is returned, and none on the paintable itself.
+    public func imageBinding(
+        for key: OperationKey,
+        setPaintable: @MainActor (ImagePaintable) -> Void
+    ) -> ImageBinding {
+        let slots = WidgetSlots.of(nativeWidgetPointer)
+        _ = slots.slot(for: key) {
+            let target = ClosureTarget(widget: slots.widget)
+            setPaintable(target.paintable)
+            return target
+        }
+        return ImageBinding(nativeWidgetPointer, key, in: .handedOut)
     }
-
-    /// Ties a load that you have started, or detached from another widget, to this widget: it is cancelled when another
-    /// image is set under the key and when the widget is destroyed. The widget does not show its image.
-    public func setImageTask(_ task: ImageTask, for key: OperationKey) {
-        WidgetSlots.of(nativeWidgetPointer).setTask(task, for: key)
-    }
-
-    private var existingSlots: WidgetSlots? { .existing(of: nativeWidgetPointer) }
 }

@@ -1,5 +1,5 @@
 internal import CWebImageGtk4
-public import WebImageCore
+import WebImageCore
 import WebImageLinux
 
 /// The paintable of a bound widget. It shows placeholders, partial images, the image, the transitions between them, and
@@ -25,16 +25,12 @@ public final class ImagePaintable: ImageBindable {
     }
 
     /// The GdkPaintable. To keep it, take a reference (`g_object_ref`).
-    public var nativePaintablePointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(content.native) }
+    public var nativePaintable: OpaquePointer { content.native }
 
-    /// The image on display, complete or partial; `nil` while the paintable shows a placeholder or nothing.
-    public var image: WebImage? { content.image }
-
-    /// The player of the image on display; `nil` if the image is not animated.
-    public var animationPlayer: AnimationPlayer? { content.player }
+    var pointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(content.native) }
 
     /// The binding of the images of the paintable.
     public var imageBinding: ImageBinding {
-        ImageBinding(nativePaintablePointer, .image, in: .paintable(content))
+        ImageBinding(pointer, .image, in: .paintable(content))
     }
 }

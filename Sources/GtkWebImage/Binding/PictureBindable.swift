@@ -1,4 +1,6 @@
-/// A GtkPicture of any binding. To conform a class, name its pointer:
+internal import CWebImageGtk4
+
+/// A GtkPicture of any binding. A class conforms by naming its pointer:
 ///
 ///     extension MyPicture: PictureBindable {
 ///         var nativeWidgetPointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(gobjectPointer) }
@@ -7,12 +9,10 @@
 public protocol PictureBindable: WidgetBindable {}
 
 extension PictureBindable {
-    /// The binding of the image that is shown while ``isImageHighlighted`` is set.
-    public var highlightedImageBinding: ImageBinding { imageBinding(.highlightedImage, in: .highlighted) }
-
-    /// Whether the widget shows its highlighted image, if it has one. Default: no.
-    public var isImageHighlighted: Bool {
-        get { WidgetSlots.existing(of: nativeWidgetPointer)?.presenters?.isHighlighted ?? false }
-        nonmutating set { WidgetSlots.of(nativeWidgetPointer).presenters?.isHighlighted = newValue }
+    /// How the image fits into a GtkPicture, which also determines the size at which it is decoded. Default:
+    /// ``ImageContentFit/contain``.
+    public var contentFit: ImageContentFit {
+        get { ImageContentFit(native: gtk_picture_get_content_fit(native()).rawValue) }
+        nonmutating set { gtk_picture_set_content_fit(native(), GtkContentFit(newValue.native)) }
     }
 }

@@ -26,13 +26,4 @@ public struct WidgetPointer: PictureBindable, ButtonBindable, EntryBindable {
             """
     )
     public init(_ widget: some AnyObject) { fatalError("An object is no pointer") }
-
-    /// How the image fits into a GtkPicture, which also determines the size at which it is decoded. Default:
-    /// ``ContentFit/contain``.
-    public var contentFit: ContentFit {
-        get { ContentFit(native: gtk_picture_get_content_fit(OpaquePointer(nativeWidgetPointer)).rawValue) }
-        nonmutating set {
-            gtk_picture_set_content_fit(OpaquePointer(nativeWidgetPointer), GtkContentFit(newValue.native))
-        }
-    }
 }

@@ -2,26 +2,22 @@ internal import CWebImageGtk4
 public import WebImageCore
 import WebImageLinux
 
-// The loads of a window, a page, or any other part of the widget tree.
-extension GtkWidgetConvertible {
-    /// The loads of the widget and of all widgets within it, under all keys, that have not ended: running ones, and
-    /// those that wait until their widget is on screen. Main thread.
-    public var runningImageTasks: [ImageTask] {
+/// The loads of a widget and of all widgets within it, such as a window or a page, and those of the widget under each operation key. It
+/// keeps nothing alive, so ask the widget for it where you use it. Main thread.
+@preconcurrency @MainActor
+public struct WidgetImages {
+    let widget: UnsafeMutableRawPointer
+
+    /// The loads of the widget and of all widgets within it, under all keys, that have not ended: those that have started, and those
+    /// that wait until their widget is on screen.
+    public var runningTasks: [ImageTask] {
         var tasks: [ImageTask] = []
         forEachSlots { tasks += $0.runningTasks }
         return tasks
     }
 
-    /// The images that the widget and all widgets within it show or load, in no particular order. It walks all of these
-    /// widgets, so call it for diagnostics rather than in each frame. Main thread.
-    package var boundImages: [BoundImage] {
-        var images: [BoundImage] = []
-        forEachSlots { images += $0.boundImages }
-        return images
-    }
-
-    /// Cancels all ``runningImageTasks``. Each completion receives `ImageError.Code.cancelled`.
-    public func cancelImageLoads() {
+    /// Cancels all ``runningTasks``. Each completion receives `ImageError.Code.cancelled`.
+    public func cancelAll() {
         forEachSlots { $0.cancelAll() }
     }
 
@@ -29,19 +25,52 @@ extension GtkWidgetConvertible {
     ///
     /// Images in memory are still shown. Running loads continue. The others start when it becomes `false` again, unless
     /// a parent of this widget is also suspended. `ImageManager.isSuspended` does this for all loads of a manager.
-    public var areImageLoadsSuspended: Bool {
-        get { SuspendedWidgets.isSuspended(nativeWidgetPointer) }
+    public var isSuspended: Bool {
+        get { SuspendedWidgets.isSuspended(widget) }
         nonmutating set {
-            guard newValue != areImageLoadsSuspended else { return }
-            SuspendedWidgets.setSuspended(newValue, nativeWidgetPointer)
+            guard newValue != isSuspended else { return }
+            SuspendedWidgets.setSuspended(newValue, widget)
             if !newValue { forEachSlots { $0.resume() } }
         }
     }
 
-    /// Calls a closure with the slots of the widget and of all widgets within it. The closure may change the widgets.
+    /// The last load of the widget under a key, which may have ended.
+    public func task(for key: OperationKey) -> ImageTask? {
+        WidgetSlots.existing(of: widget)?.task(for: key)
+    }
+
+    /// Cancels the load of the widget under a key, if there is one. Its completion receives `ImageError.Code.cancelled`.
+    public func cancel(_ key: OperationKey) {
+        WidgetSlots.existing(of: widget)?.cancel(key)
+    }
+
+    /// Ties a load that you started, or detached from another widget, to the widget: it is cancelled when another
+    /// image is set under the key and when the widget is destroyed. The widget shows nothing of it.
+    public func attach(_ task: ImageTask, for key: OperationKey) {
+        WidgetSlots.of(widget).setTask(task, for: key)
+    }
+
+    /// Detaches the load under a key from the widget without cancelling it. It continues for its completion and the
+    /// caches, and no longer updates the widget. A load that waits for its widget to be mapped has nothing to continue: it
+    /// ends with ``/WebImageCore/ImageError/Code/cancelled``.
+    /// - Returns: The load, if there was one.
+    @discardableResult
+    public func detach(_ key: OperationKey) -> ImageTask? {
+        WidgetSlots.existing(of: widget)?.removeTask(for: key)
+    }
+
+    /// The images that the widget and all widgets within it show or load, in no order. It walks all of these widgets, so call it for
+    /// diagnostics rather than in each frame.
+    package var bound: [BoundImage] {
+        var images: [BoundImage] = []
+        forEachSlots { images += $0.boundImages }
+        return images
+    }
+
+    /// Calls a closure with the slots of the widget and of all within it. The closure may change the widgets.
     private func forEachSlots(_ body: (WidgetSlots) -> Void) {
         var found: [WidgetSlots] = []
-        var pending = [nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self)]
+        var pending = [widget.assumingMemoryBound(to: GtkWidget.self)]
         while let widget = pending.popLast() {
             if let slots = WidgetSlots.existing(of: widget) { found.append(slots) }
             var child = gtk_widget_get_last_child(widget)
@@ -54,7 +83,7 @@ extension GtkWidgetConvertible {
     }
 }
 
-/// An image that a widget shows or loads: see ``GtkWidgetConvertible/boundImages``.
+/// An image that a widget shows or loads: see ``WidgetImages/bound``.
 @MainActor
 package struct BoundImage {
     /// The widget that the image was set on. It may be destroyed later.

@@ -72,7 +72,7 @@ final class PaintableContent {
     // Content
 
     /// - Parameter keepsPreview: Whether an icon is drawn over an image that is displayed as a placeholder.
-    func show(_ placeholder: Placeholder?, keepsPreview: Bool = false) {
+    func show(_ placeholder: ImagePlaceholder?, keepsPreview: Bool = false) {
         var content = DisplayedContent(placeholder)
         if keepsPreview, displayed.isPlaceholder, case .icon(let icon, _) = content {
             content = .icon(icon, over: displayed.content.image)

@@ -1,14 +1,14 @@
 internal import CWebImageGtk4
 internal import CWebImageGtkShims
-public import FoundationEssentials
+import FoundationEssentials
 public import WebImageCore
-public import WebImageLinux
+import WebImageLinux
 
 /// A factory of image cells for a GtkListView, GtkGridView or GtkColumnViewColumn. Each cell is a GtkPicture. It loads
 /// its image when it is bound to an item, and cancels the load when it is unbound.
 ///
 ///     let factory = ImageListFactory(width: 160, height: 120) { position in urls[position] }
-///     gtk_grid_view_set_factory(grid, OpaquePointer(factory.nativeFactoryPointer))
+///     gtk_grid_view_set_factory(grid, factory.nativeFactory)
 ///
 /// The list keeps the factory alive, so you need not. Main thread only.
 @preconcurrency @MainActor
@@ -16,11 +16,11 @@ public final class ImageListFactory {
     /// The `GtkListItemFactory *`. Take a reference if you keep it or pass it as a "transfer full" argument, for
     /// example to gtk_grid_view_new, gtk_list_view_new or gtk_column_view_column_new. gtk_grid_view_set_factory takes
     /// its own reference.
-    public var nativeFactoryPointer: UnsafeMutableRawPointer { object.pointer }
+    public var nativeFactory: OpaquePointer { OpaquePointer(object.pointer) }
 
     private let object: GObjectBox
 
-    /// Creates a factory that loads requests.
+    /// Creates a factory of cells that load what a closure returns.
     /// - Parameters:
     ///   - width: The minimum width of a cell in application pixels. Default: -1, for none.
     ///   - height: The minimum height of a cell in application pixels. Default: -1, for none.
@@ -30,16 +30,16 @@ public final class ImageListFactory {
     ///   - imageDescription: Returns the text that assistive technology reads out for the image at a position, and as
     ///     the name of the list item; `nil` for no text.
     ///   - configure: Called once for each new cell, to set transitions, indicators or style classes.
-    ///   - request: Returns the request for a position of the list's model; `nil` for an empty cell.
-    public init(
+    ///   - request: Returns the URL or the ImageRequest for a position of the list's model; `nil` for an empty cell.
+    public init<Source: ImageRequestConvertible>(
         width: Int = -1,
         height: Int = -1,
-        contentFit: ContentFit = .cover,
-        placeholder: Placeholder? = nil,
-        manager: ImageManager = .shared,
+        contentFit: ImageContentFit = .cover,
+        placeholder: ImagePlaceholder? = nil,
+        manager: ImageManager? = nil,
         imageDescription: @escaping @MainActor (_ position: Int) -> String? = { _ in nil },
         configure: @escaping @MainActor (WidgetPointer) -> Void = { _ in },
-        request: @escaping @MainActor (_ position: Int) -> ImageRequest?
+        request: @escaping @MainActor (_ position: Int) -> Source?
     ) {
         let native = UnsafeMutableRawPointer(gtk_signal_list_item_factory_new()!)
         object = GObjectBox(adopting: native)
@@ -48,6 +48,7 @@ public final class ImageListFactory {
             gtk_picture_set_content_fit(OpaquePointer(picture), GtkContentFit(contentFit.native))
             gtk_widget_set_size_request(picture, Int32(clamping: width), Int32(clamping: height))
             gtk_list_item_set_child(OpaquePointer(bitPattern: item), picture)
+            if let manager { WidgetPointer(picture).imageBinding.manager = manager }
             configure(WidgetPointer(picture))
         }
         native.connectWithArgument("bind") { item in
@@ -58,38 +59,14 @@ public final class ImageListFactory {
             picture.setImageDescription(description)
             gwi_list_item_set_accessible_label(item, description)
             if let request = request(position) {
-                picture.setImage(with: request, placeholder: placeholder, manager: manager)
+                picture.setImage(with: request, placeholder: placeholder)
             } else {
-                picture.clearImage(placeholder: placeholder, manager: manager)
+                picture.clearImage(placeholder: placeholder)
             }
         }
         native.connectWithArgument("unbind") { item in
             guard let child = gtk_list_item_get_child(OpaquePointer(bitPattern: item)) else { return }
-            WidgetPointer(child).cancelCurrentImageLoad()
-        }
-    }
-
-    /// Creates a factory that loads URLs; `url` returns the URL of a position. The other parameters are as for requests.
-    public convenience init(
-        width: Int = -1,
-        height: Int = -1,
-        contentFit: ContentFit = .cover,
-        placeholder: Placeholder? = nil,
-        manager: ImageManager = .shared,
-        imageDescription: @escaping @MainActor (_ position: Int) -> String? = { _ in nil },
-        configure: @escaping @MainActor (WidgetPointer) -> Void = { _ in },
-        url: @escaping @MainActor (_ position: Int) -> URL?
-    ) {
-        self.init(
-            width: width,
-            height: height,
-            contentFit: contentFit,
-            placeholder: placeholder,
-            manager: manager,
-            imageDescription: imageDescription,
-            configure: configure
-        ) { position in
-            url(position).map { ImageRequest(url: $0) }
+            WidgetPointer(child).cancelImageLoad()
         }
     }
 }

@@ -6,10 +6,10 @@ import WebImageLinux
 /// These widgets create all their rows at once, and GTK maps all of them. Without a binder, a list of a thousand rows
 /// would load a thousand images.
 ///
-///     rows = LazyRowBinder(container: listBox) { row, index in
-///         WidgetPointer(row).setImage(with: urls[index])
+///     rows = LazyRowBinder(container: WidgetPointer(listBox)) { row, index in
+///         row.setImage(with: urls[index])
 ///     } unbind: { row, _ in
-///         WidgetPointer(row).clearImage()
+///         row.clearImage()
 ///     }
 ///
 /// Keep the binder as long as you need it. A list has one binder at a time: a new one takes over the rows and binds
@@ -17,12 +17,12 @@ import WebImageLinux
 @preconcurrency @MainActor
 public final class LazyRowBinder {
     /// Binds or unbinds a row, given the row widget and its index.
-    public typealias RowHandler = @MainActor (_ row: UnsafeMutableRawPointer, _ index: Int) -> Void
+    public typealias RowHandler = @MainActor (_ row: WidgetPointer, _ index: Int) -> Void
 
     /// The indices of the bound rows.
-    public private(set) var bound = 0..<0
+    public private(set) var boundRange = 0..<0
     /// The number of screens above and below that count as near. Default: 1.
-    public var prefetchScreens = 1.0
+    public var screensAhead = 1.0
 
     private let container: WidgetReference
     private let bind: RowHandler
@@ -41,7 +41,12 @@ public final class LazyRowBinder {
     ///   - container: The list, at any depth within a scrolled window.
     ///   - bind: Called for a row that comes near.
     ///   - unbind: Called for a row that is no longer near.
-    public init(container: UnsafeMutableRawPointer, bind: @escaping RowHandler, unbind: @escaping RowHandler) {
+    public init(
+        container: some GtkWidgetConvertible,
+        bind: @escaping RowHandler,
+        unbind: @escaping RowHandler
+    ) {
+        let container = container.nativeWidgetPointer
         self.container = WidgetReference(container)
         self.bind = bind
         self.unbind = unbind
@@ -53,13 +58,7 @@ public final class LazyRowBinder {
         if gtk_widget_get_mapped(container.assumingMemoryBound(to: GtkWidget.self)) != 0 { watch() }
     }
 
-    /// Unavailable. Pass the pointer of the widget.
-    @available(*, unavailable, message: "pass the pointer of the widget")
-    public convenience init(container: some AnyObject, bind: @escaping RowHandler, unbind: @escaping RowHandler) {
-        fatalError("An object is no pointer")
-    }
-
-    /// Binds and unbinds rows by their current positions. This happens automatically after each scroll and each layout.
+    /// Binds and unbinds rows by their present positions. This happens by itself after each scroll and each layout.
     public func update() {
         MainThreadMeter.measure {
             // A handler may add and remove rows, which changes the positions of the others.
@@ -76,7 +75,7 @@ public final class LazyRowBinder {
         else { return true }
         let rows = rows(of: container)
         let near = near(rows, in: scrolled)
-        bound = near
+        boundRange = near
         let changes = rows.enumerated().compactMap { index, row -> (Int, Bool, GObjectBox)? in
             let isNear = near.contains(index) && isLaidOut(row)
             return needsChange(row, isNear: isNear) ? (index, isNear, GObjectBox(retaining: row)) : nil
@@ -88,7 +87,7 @@ public final class LazyRowBinder {
             guard needsChange(pointer, isNear: isNear) else { continue }
             let object = pointer.assumingMemoryBound(to: GObject.self)
             g_object_set_qdata(object, Self.quark, isNear ? UnsafeMutableRawPointer(bitPattern: number) : nil)
-            if isNear { bind(pointer, index) } else { unbind(pointer, index) }
+            if isNear { bind(WidgetPointer(pointer), index) } else { unbind(WidgetPointer(pointer), index) }
         }
         return true
     }
@@ -178,7 +177,7 @@ public final class LazyRowBinder {
     /// Finds the rows by their coordinates, because rows may differ in height.
     private func near(_ rows: [UnsafeMutableRawPointer], in scrolled: UnsafeMutablePointer<GtkWidget>) -> Range<Int> {
         let height = Double(gtk_widget_get_height(scrolled))
-        let margin = height * prefetchScreens
+        let margin = height * screensAhead
         var (first, last) = (Int.max, -1)
         for (index, row) in rows.enumerated() where isLaidOut(row) {
             let row = row.assumingMemoryBound(to: GtkWidget.self)

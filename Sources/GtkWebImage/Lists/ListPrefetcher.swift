@@ -5,7 +5,7 @@ import WebImageLinux
 
 /// Prefetches the images of a list in the direction of scrolling, and cancels prefetches that were left behind.
 ///
-///     prefetcher = ListPrefetcher(view: grid) { position in ImageRequest(url: urls[position]) }
+///     prefetcher = ListPrefetcher(view: WidgetPointer(grid)) { position in ImageRequest(url: urls[position]) }
 ///
 /// A request without a decode size gets the size of a cell on screen in device pixels, so that the image is a memory
 /// hit when its cell is bound. Nothing is prefetched until a cell on screen has its own image.
@@ -16,9 +16,9 @@ import WebImageLinux
 @preconcurrency @MainActor
 public final class ListPrefetcher {
     /// The positions on screen, estimated from the scroll position. In a grid they are whole rows, except for the last one.
-    public private(set) var visible = 0..<0
+    package private(set) var visibleRange = 0..<0
     /// The positions that are being prefetched.
-    public private(set) var ahead = 0..<0
+    public private(set) var prefetchedRange = 0..<0
     /// The number of screens to prefetch. Default: 1.5.
     public var screensAhead = 1.5
     /// Returns requests for further images of a row, such as the photos of a post next to its avatar. Default: none.
@@ -42,10 +42,11 @@ public final class ListPrefetcher {
     ///   - request: Returns the request for a position. Set a decode size, in device pixels, only if the cells differ
     ///     in size.
     public init(
-        view: UnsafeMutableRawPointer,
+        view: some GtkWidgetConvertible,
         prefetcher: ImagePrefetcher = .shared,
         request: @escaping @MainActor (_ position: Int) -> ImageRequest?
     ) {
+        let view = view.nativeWidgetPointer
         self.view = WidgetReference(view)
         self.prefetcher = prefetcher
         self.request = request
@@ -65,12 +66,6 @@ public final class ListPrefetcher {
         }
     }
 
-    /// Unavailable. Pass the pointer of the widget.
-    @available(*, unavailable, message: "pass the pointer of the widget")
-    public convenience init(view: some AnyObject, request: @escaping @MainActor (_ position: Int) -> ImageRequest?) {
-        fatalError("An object is no pointer")
-    }
-
     /// Stops watching and cancels all prefetches.
     public func stop() {
         adjustment.take()?.disconnect()
@@ -78,8 +73,8 @@ public final class ListPrefetcher {
             UnsafeMutableRawPointer(view).disconnect(handler)
         }
         restTimer?.cancel()
-        ahead = 0..<0
-        cancel(outside: ahead)
+        prefetchedRange = 0..<0
+        cancel(outside: prefetchedRange)
     }
 
     private var isVertical: Bool {
@@ -108,13 +103,13 @@ public final class ListPrefetcher {
             let distance = positions.lowerBound - lastFirst
             if distance != 0 { isForward = distance > 0 }
             lastFirst = positions.lowerBound
-            visible = positions
+            visibleRange = positions
             if abs(distance) <= max(positions.count, 1) {
                 prefetch()
             } else {
                 // During a fling, its end is unknown.
-                ahead = 0..<0
-                cancel(outside: visible)
+                prefetchedRange = 0..<0
+                cancel(outside: visibleRange)
             }
             restTimer?.cancel()
             restTimer = DelayedCall(after: .milliseconds(100)) { [weak self] in self?.prefetch() }
@@ -140,13 +135,13 @@ public final class ListPrefetcher {
     private func prefetch() {
         guard let view = view.pointer else { return stop() }
         let count = view.itemCount
-        let length = min(max(Int(bounded: (Double(visible.count) * screensAhead).rounded(.up)), 0), count)
+        let length = min(max(Int(bounded: (Double(visibleRange.count) * screensAhead).rounded(.up)), 0), count)
         // The model, and so the number of positions, may have shrunk since the list was scrolled.
-        let (start, end) = (min(visible.lowerBound, count), min(visible.upperBound, count))
-        ahead = isForward ? end..<min(end + length, count) : max(0, start - length)..<start
-        cancel(outside: min(start, ahead.lowerBound)..<max(end, ahead.upperBound))
+        let (start, end) = (min(visibleRange.lowerBound, count), min(visibleRange.upperBound, count))
+        prefetchedRange = isForward ? end..<min(end + length, count) : max(0, start - length)..<start
+        cancel(outside: min(start, prefetchedRange.lowerBound)..<max(end, prefetchedRange.upperBound))
         let cellSize = view.boundDecodeSize
-        for position in isForward ? Array(ahead) : ahead.reversed() {
+        for position in isForward ? Array(prefetchedRange) : prefetchedRange.reversed() {
             // The model may have changed, so that the position holds another image, or another request for the same
             // image. A request without a size waits until a cell has one.
             let wanted = ([request(position)].compactMap(\.self) + (additionalRequests?(position) ?? []))

@@ -125,7 +125,7 @@ package struct LoadLine: Sendable, Identifiable {
         pixelSize = response.image.pixelSize
         naturalSize = response.image.naturalSize
         format = response.image.format
-        pixelByteCount = response.image.cost
+        pixelByteCount = response.image.byteCount
         head = response.head
         if let metrics = response.metrics { self.metrics = metrics }
         // What was decoded on behalf of another load of the image, and a rendition, are not reported as steps.

@@ -49,9 +49,9 @@ final class ActivityView {
         let (count, longest) = meter.summary
         let milliseconds = Int((longest * 1000).rounded())
         setText(frameText, "\(count) frames/s, longest \(milliseconds) ms, line at 16.7 ms")
-        let limit = statistics.byteLimit.map { " of \($0.inBytes)" } ?? ""
+        let (used, limit) = (statistics.byteCount.inBytes, statistics.maximumByteCount.inBytes)
         let images = statistics.count == 1 ? "1 image" : "\(statistics.count) images"
-        setText(memoryText, "Memory \(statistics.byteCount.inBytes)\(limit), \(images)")
+        setText(memoryText, "Memory \(used) of \(limit), \(images)")
         let activity = manager.activity
         let waiting = activity.waitingDecodeCount > 0 ? " (\(activity.waitingDecodeCount) wait)" : ""
         setText(workText, "Transfers \(activity.transferCount), decoders \(activity.decodeCount)\(waiting)")
@@ -83,8 +83,8 @@ final class ActivityView {
         // A GtkPicture is never offered less than 16 pixels where there is room.
         let (y, height) = (max(painter.height - 8, 0) / 2, min(painter.height, 8))
         painter.fill(Box(x: 0, y: y, width: painter.width, height: height), radius: 4, painter.foreground(0.15))
-        guard let byteLimit = statistics.byteLimit, byteLimit > 0 else { return }
-        let share = min(Double(statistics.byteCount) / Double(byteLimit), 1)
+        guard statistics.maximumByteCount > 0 else { return }
+        let share = min(Double(statistics.byteCount) / Double(statistics.maximumByteCount), 1)
         guard share > 0 else { return }
         let bar = Box(x: 0, y: y, width: max(painter.width * share, 8), height: height)
         painter.fill(bar, radius: 4, Palette.color(of: .memory))

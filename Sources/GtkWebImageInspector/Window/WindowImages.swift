@@ -16,14 +16,14 @@ struct WindowImages {
 
     /// The images on screen.
     var visible: [Visible] {
-        WidgetPointer(window.raw).boundImages.compactMap { image in
+        WidgetPointer(window.raw).images.bound.compactMap { image in
             visibleBox(of: widget(of: image)).map { Visible(url: image.request.url, box: $0) }
         }
     }
 
     /// The image at a point in the coordinates of the window: that of the nearest widget around what is there.
     func url(x: Double, y: Double) -> URL? {
-        let images = WidgetPointer(window.raw).boundImages
+        let images = WidgetPointer(window.raw).images.bound
         var next = gtk_widget_pick(window, x, y, GTK_PICK_DEFAULT)
         while let widget = next {
             if let image = images.first(where: { self.widget(of: $0) == widget }) { return image.request.url }

@@ -10,15 +10,15 @@ extension ImageManager {
     /// for the image. The size and the transformer of the request do not matter.
     /// - Parameters:
     ///   - request: A URL or an ``/WebImageCore/ImageRequest``.
-    ///   - memoryLimit: The most bytes of pixels that are kept of a file whose format has no regions. Larger images have less detail.
+    ///   - maximumByteCount: The most bytes of pixels that are kept of a file whose format has no regions. Larger images have less detail.
     ///     Default: 256 MiB, for 67 megapixels with alpha.
     /// - Throws: ``/WebImageCore/ImageError``, as loads of images do.
     public func tiledImage(
         for request: some ImageRequestConvertible,
-        memoryLimit: Int = 256 << 20
+        maximumByteCount: Int = 256 << 20
     ) async throws(ImageError) -> TiledImage {
         let data = try await data(for: request)
         let request = pipeline.prepare(request.imageRequest)
-        return try await RegionDecoder(pipeline.dependencies).open(data, of: request, memoryLimit: memoryLimit)
+        return try await RegionDecoder(pipeline.dependencies).open(data, of: request, maximumByteCount: maximumByteCount)
     }
 }

@@ -4,7 +4,7 @@ public import WebImageCore
 /// An image too large to be decoded as a whole, of which regions are decoded as they are needed: the counterpart of
 /// BitmapRegionDecoder on Android and CATiledLayer on Apple's systems.
 ///
-/// ``GtkWebImageZoom/WebImageCore/ImageManager/tiledImage(for:memoryLimit:)`` makes it. It keeps the bytes of the file, not its
+/// ``GtkWebImageZoom/WebImageCore/ImageManager/tiledImage(for:maximumByteCount:)`` makes it. It keeps the bytes of the file, not its
 /// pixels. It can be used from any thread. Regions are decoded on the manager's decode queue, in workers like other images.
 ///
 ///     let map = try await ImageManager.shared.tiledImage(for: url)
@@ -13,7 +13,7 @@ public import WebImageCore
 ///
 /// JPEG in one scan, and lossy WebP without alpha, are decoded region by region; the time of a region grows with the number of rows
 /// above it, which have to be read. Of other files the pixels are decoded once, when the first region is wanted, at a size that fits
-/// in a memory limit; ``decodesRegions`` says which. The first frame stands for an animation.
+/// in a limit of bytes. The first frame stands for an animation.
 public final class TiledImage: Sendable {
     /// The URL that was requested.
     public let url: URL
@@ -23,7 +23,7 @@ public final class TiledImage: Sendable {
     public let format: ImageFormat
     /// Whether regions are decoded without the rest of the image. Otherwise the whole image is kept, in less detail when it is larger
     /// than the memory limit.
-    public let decodesRegions: Bool
+    package let decodesRegions: Bool
     /// The number of bytes of the file, which the image keeps.
     public let byteCount: Int
     private let regions: ImageRegions

@@ -11,7 +11,7 @@ final class ZoomContent {
     struct Load {
         let request: ImageRequest
         let manager: ImageManager
-        let memoryLimit: Int
+        let maximumByteCount: Int
         let completion: (@MainActor @Sendable (Result<TiledImage, ImageError>) -> Void)?
     }
 
@@ -102,7 +102,7 @@ final class ZoomContent {
         loading = Task { [weak self] in
             let result: Result<(TiledImage, WebImage, Int), ImageError>
             do throws(ImageError) {
-                let image = try await load.manager.tiledImage(for: load.request, memoryLimit: load.memoryLimit)
+                let image = try await load.manager.tiledImage(for: load.request, maximumByteCount: load.maximumByteCount)
                 let reduction = Self.baseReduction(of: image.size)
                 let base = try await image.region(image.bounds, scale: 1 / Double(reduction))
                 result = .success((image, base, reduction))
@@ -125,7 +125,7 @@ final class ZoomContent {
         switch result {
         case .success(let (image, base, reduction)):
             self.image = image
-            self.base = (Texture(base.pixels), base.cost, reduction)
+            self.base = (Texture(base.pixels), base.byteCount, reduction)
             var viewport = ZoomViewport(imageSize: image.size)
             viewport.maximumZoom = maximumZoom
             if let widget = widget.pointer {

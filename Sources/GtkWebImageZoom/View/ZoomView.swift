@@ -48,12 +48,12 @@ public final class ZoomView: GtkWidgetConvertible {
     /// - Parameters:
     ///   - request: A URL or an ``/WebImageCore/ImageRequest``, of which the size and the transformer do not matter.
     ///   - manager: The manager that loads. Default: the shared one.
-    ///   - memoryLimit: As for ``GtkWebImageZoom/WebImageCore/ImageManager/tiledImage(for:memoryLimit:)``. Default: 256 MiB.
+    ///   - maximumByteCount: As for ``GtkWebImageZoom/WebImageCore/ImageManager/tiledImage(for:maximumByteCount:)``. Default: 256 MiB.
     ///   - completion: Called once, when the whole image is on screen or the load has failed. Default: nothing is called.
     public func setImage(
         with request: (some ImageRequestConvertible)?,
         manager: ImageManager = .shared,
-        memoryLimit: Int = 256 << 20,
+        maximumByteCount: Int = 256 << 20,
         completion: (@MainActor @Sendable (Result<TiledImage, ImageError>) -> Void)? = nil
     ) {
         guard let request = request?.imageRequest else {
@@ -65,7 +65,7 @@ public final class ZoomView: GtkWidgetConvertible {
             }
         }
         content.load(
-            ZoomContent.Load(request: request, manager: manager, memoryLimit: memoryLimit, completion: completion)
+            ZoomContent.Load(request: request, manager: manager, maximumByteCount: maximumByteCount, completion: completion)
         )
     }
 
@@ -117,10 +117,10 @@ public final class ZoomView: GtkWidgetConvertible {
     public var visibleRegion: PixelRect? { content.viewport?.visibleRect }
 
     /// By how much the sides of the image are divided in the tiles that are visible: 1 for all of its detail, 2, 4 and so on for less.
-    public var reduction: Int { content.viewport?.grid.reduction ?? 1 }
+    package var reduction: Int { content.viewport?.grid.reduction ?? 1 }
 
     /// The bytes of the pixels that the view keeps: the small image and the tiles.
-    public var pixelByteCount: Int { content.pixelByteCount }
+    package var pixelByteCount: Int { content.pixelByteCount }
 
     /// Called when the zoom, the visible region or the tiles have changed, once in a turn of the main loop. Default: nothing is called.
     public var onChange: (@MainActor () -> Void)? {

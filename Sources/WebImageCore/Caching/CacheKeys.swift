@@ -2,9 +2,9 @@ import FoundationEssentials
 
 /// The memory-cache key: the source and everything that changes pixels, except the decode size. Images with equal keys
 /// differ only in resolution.
-public struct ImageKey: Hashable, Sendable {
+package struct ImageKey: Hashable, Sendable {
     /// The key of the original, as ``ImageManager/cacheKey(for:)`` returns it.
-    public let source: String
+    package let source: String
     /// The key of the transformer, with every other option that changes pixels in front of it.
     let transformer: String
     /// Pixels per application pixel.

@@ -2,12 +2,6 @@ public import FoundationEssentials
 
 /// The decoders and encoders of a manager. The one that was added last is asked first. Can be used from any thread.
 public final class CoderRegistry: Sendable {
-    /// A handle for removing a coder.
-    public struct Registration: Hashable, Sendable {
-        /// The number of the coder as a decoder, and as an encoder.
-        fileprivate var decoder, encoder: UInt64?
-    }
-
     /// Each decoder as it was given, and with all parts.
     private let decoders: OrderedRegistry<(given: any ImageDecoding, extended: any ExtendedDecoding)>
     private let encoders: OrderedRegistry<any ImageEncoding>
@@ -30,41 +24,26 @@ public final class CoderRegistry: Sendable {
     }
 
     /// Adds a decoder that is asked before all others.
-    @discardableResult
-    public func add(_ decoder: any ImageDecoding) -> Registration {
-        let number = decoders.add((decoder, decoder.extended))
+    public func add(_ decoder: any ImageDecoding) {
+        decoders.add((decoder, decoder.extended))
         changes.notify(())
-        return Registration(decoder: number)
     }
 
     /// Adds an encoder that is asked before all others.
-    @discardableResult
-    public func add(_ encoder: any ImageEncoding) -> Registration {
-        Registration(encoder: encoders.add(encoder))
-    }
-
-    /// Adds a coder that decodes and encodes, and is asked before all others.
-    @discardableResult
-    public func add(_ coder: any ImageDecoding & ImageEncoding) -> Registration {
-        Registration(decoder: add(coder as any ImageDecoding).decoder, encoder: add(coder as any ImageEncoding).encoder)
+    public func add(_ encoder: any ImageEncoding) {
+        encoders.add(encoder)
     }
 
     /// Calls a handler when a decoder has been added, for as long as the token exists.
     func observeAdditions(_ handler: @escaping @Sendable () -> Void) -> ObservationToken { changes.add(handler) }
 
-    /// Removes a coder. It finishes the images that it is working on.
-    public func remove(_ registration: Registration) {
-        if let number = registration.decoder { decoders.remove(number) }
-        if let number = registration.encoder { encoders.remove(number) }
-    }
-
-    /// The decoder of a format that was added last.
-    public func decoder(for format: ImageFormat) -> (any ImageDecoding)? {
+    /// The decoder that is asked first for a format; `nil` if there is none.
+    package func decoder(for format: ImageFormat) -> (any ImageDecoding)? {
         decoders.first { $0.given.canDecode(format) }?.given
     }
 
-    /// The encoder of a format that was added last.
-    public func encoder(for format: ImageFormat) -> (any ImageEncoding)? {
+    /// The encoder that is asked first for a format; `nil` if there is none.
+    package func encoder(for format: ImageFormat) -> (any ImageEncoding)? {
         encoders.first { $0.canEncode(format) }
     }
 

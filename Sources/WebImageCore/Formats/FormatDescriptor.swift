@@ -27,9 +27,9 @@ extension ImageFormat {
     /// PDF.
     public static let pdf = ImageFormat(rawValue: "pdf")
     /// macOS icon.
-    public static let icns = ImageFormat(rawValue: "icns")
+    package static let icns = ImageFormat(rawValue: "icns")
     /// X pixmap.
-    public static let xpm = ImageFormat(rawValue: "xpm")
+    package static let xpm = ImageFormat(rawValue: "xpm")
 }
 
 /// What the library knows about a format, apart from how to decode and encode it.

@@ -44,8 +44,8 @@ public struct EncodeOptions: Sendable, Hashable {
     public var isFirstFrameOnly = false
     /// Whether WebP is written without loss. Default: no.
     public var isLossless = false
-    /// What only WebP has to choose. Default: as libwebp does.
-    public var webP = WebPEncodeOptions()
+    /// The time that is spent on a smaller WebP: 0, the least, to 6. Values outside count as the nearest one. Default: 4.
+    public var webPEffort = 4
 
     /// Creates the default options: quality 0.9, the size of the image, all frames.
     public init() {}

@@ -38,7 +38,7 @@ public struct ResponseModifier: Hashable, Sendable {
 ///
 /// A request's decryptor applies to http, https, file, data and resource URLs; the downloader's only to its own transfers. For a
 /// file it receives a head with status 200 and no fields. The disk cache stores the decrypted bytes. There are no partial images.
-public struct Decryptor: Hashable, Sendable {
+public struct ImageDecryptor: Hashable, Sendable {
     private let function: Keyed<@Sendable (Data, ResponseHead) -> Data?>
 
     /// Creates a decryptor.
@@ -56,7 +56,7 @@ public struct Decryptor: Hashable, Sendable {
     func decrypt(_ body: Data, _ response: ResponseHead) -> Data? { function.value(body, response) }
 
     /// A decryptor for servers that send Base64. It ignores characters outside the alphabet.
-    public static let base64 = Decryptor(key: "base64") { data, _ in
+    public static let base64 = ImageDecryptor(key: "base64") { data, _ in
         Data(base64Encoded: data, options: .ignoreUnknownCharacters)
     }
 }

@@ -19,7 +19,7 @@ public protocol AsyncDataLoading: DataLoading {
     ///
     /// The Swift task is cancelled with the load, and its result is then ignored. The task has the priority of the
     /// request, which from Swift 6.2 on is raised with the priority of the load.
-    /// - Throws: An ``ImageError``, which ends the load or is retried by ``RetryPolicy``. Another error ends the load
+    /// - Throws: An ``ImageError``, which ends the load or is retried by ``ImageRetryPolicy``. Another error ends the load
     ///   with ``ImageError/Code/unreadable``. More than ``LoaderRequest/maximumByteCount`` bytes end it with
     ///   ``ImageError/Code/bodyTooLarge``.
     func data(for request: LoaderRequest) async throws -> LoaderResult

@@ -52,7 +52,7 @@ package protocol NetworkLoading: DataLoading {
 
 extension DataLoading {
     /// Whether a load may start with a network status.
-    func canReach(_ url: URL, _ status: NetworkStatus) -> Bool {
+    func canReach(_ url: URL, _ status: ImageNetworkStatus) -> Bool {
         if status.isAvailable { return true }
         // If the app has gone offline, no server may be asked, even if a connection exists.
         return !(status.isOfflineByApp && self is any NetworkLoading) && !requiresNetwork(url)
@@ -79,7 +79,7 @@ public struct LoaderRequest: Sendable {
     public var validators: ResponseMetadata.Validators?
     /// Whether a URL that this one leads to, such as the target of a redirect, may be loaded. Called on any thread.
     /// Default: any.
-    public var shouldLoad: (@Sendable (_ url: URL) -> Bool)?
+    package var shouldLoad: (@Sendable (_ url: URL) -> Bool)?
     /// The largest number of bytes. The library enforces it for asynchronous loaders; an `ImageDownloader` has its own
     /// limit. Default: 128 MiB; in an app, the limit of the manager's downloader.
     public var maximumByteCount = 128 << 20
@@ -98,15 +98,13 @@ public struct LoaderRequest: Sendable {
         priority: ImagePriority = .normal,
         wantsData: Bool = false,
         options: NetworkOptions = NetworkOptions(),
-        validators: ResponseMetadata.Validators? = nil,
-        shouldLoad: (@Sendable (_ url: URL) -> Bool)? = nil
+        validators: ResponseMetadata.Validators? = nil
     ) {
         self.url = url
         self.priority = priority
         self.wantsData = wantsData
         self.options = options
         self.validators = validators
-        self.shouldLoad = shouldLoad
     }
 }
 

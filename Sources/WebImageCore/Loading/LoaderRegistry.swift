@@ -2,11 +2,6 @@ public import FoundationEssentials
 
 /// The loaders of a manager. The one added last is asked first. It can be used from any thread.
 public final class LoaderRegistry: Sendable {
-    /// Identifies an added loader.
-    public struct Registration: Hashable, Sendable {
-        fileprivate let number: UInt64
-    }
-
     private let loaders: OrderedRegistry<any DataLoading>
 
     /// - Parameter loaders: The loaders in the order in which they are asked.
@@ -15,21 +10,15 @@ public final class LoaderRegistry: Sendable {
     }
 
     /// Adds a loader, which is asked before all others.
-    @discardableResult
-    public func add(_ loader: any DataLoading) -> Registration {
-        Registration(number: loaders.add(loader))
-    }
-
-    /// Removes a loader. Its loads in flight are not affected.
-    public func remove(_ registration: Registration) {
-        loaders.remove(registration.number)
+    public func add(_ loader: any DataLoading) {
+        loaders.add(loader)
     }
 
     /// All loaders, in the order in which they are asked.
     var all: [any DataLoading] { loaders.all }
 
     /// The loader that would be asked for a URL: the one added last among those that accept it; `nil` if there is none.
-    public func loader(for url: URL) -> (any DataLoading)? {
+    package func loader(for url: URL) -> (any DataLoading)? {
         loaders.first { $0.canLoad(url) }
     }
 }

@@ -41,7 +41,7 @@ public struct NetworkOptions: Hashable, Sendable {
     /// Changes or refuses the response before its body is read. Default: the modifier of the downloader.
     public var responseModifier: ResponseModifier?
     /// Decrypts the body. Default: the decryptor of the downloader.
-    public var decryptor: Decryptor?
+    public var decryptor: ImageDecryptor?
 
     /// Creates options that change nothing in the settings of the downloader.
     public init() {}

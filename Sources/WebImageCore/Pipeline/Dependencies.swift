@@ -3,7 +3,7 @@ package import FoundationEssentials
 extension Pipeline {
     /// The parts that a pipeline is made of. Its stages share them in their ``StageContext``.
     package struct Dependencies: Sendable {
-        package var memoryCache: any MemoryCaching
+        package var memoryCache: MemoryCache
         /// How long an image may be served from memory if its request sets no lifetime; `nil` for no limit.
         package var memoryLifetime: Duration?
         /// The cache of original files.
@@ -42,7 +42,7 @@ extension Pipeline {
         /// The clock of `diskTimeLimit`.
         var diskWatchClock: any TimeKeeping = SystemClock()
         package var serializer: CacheSerializer?
-        package var retryPolicy = RetryPolicy()
+        package var retryPolicy = ImageRetryPolicy()
         package var failures = FailureCache(lifetime: .seconds(300))
         package var cacheKeyFilter: CacheKeyFilter?
         /// The server that scales images to the sizes at which they are shown.
@@ -51,7 +51,6 @@ extension Pipeline {
         package var interceptors: [any ImageIntercepting] = []
         package var requestProcessor: (@Sendable (ImageRequest) -> ImageRequest)?
         package var shouldLoad: (@Sendable (URL) -> Bool)?
-        package var shouldRememberFailure: (@Sendable (URL, ImageError) -> Bool)?
         package var observers = Observers<LoadTraceEvent>()
         /// Keeps what the app stores in order.
         var storeOrder = StoreOrder()
@@ -61,7 +60,7 @@ extension Pipeline {
         package var clock: any TimeKeeping = SystemClock()
 
         package init(
-            memoryCache: any MemoryCaching,
+            memoryCache: MemoryCache,
             dataCache: (any DataCaching)?,
             loaders: LoaderRegistry,
             coders: CoderRegistry,
@@ -88,11 +87,11 @@ extension Pipeline.Dependencies {
 
     /// Remembers a failure if the app asks for it; by default if it is permanent.
     var recordFailure: @Sendable (_ error: ImageError, _ request: ImageRequest) -> Void {
-        { [failures, loaders, clock, shouldRememberFailure] error, request in
+        { [failures, loaders, clock] error, request in
             // Bytes on this machine are quickly read again.
-            guard loaders.loader(for: request)?.shouldCacheOnDisk(request.url) == true,
-                shouldRememberFailure?(request.url, error) ?? error.isPermanent
-            else { return }
+            guard error.isPermanent, loaders.loader(for: request)?.shouldCacheOnDisk(request.url) == true else {
+                return
+            }
             failures.remember(error, for: request, now: clock.now)
         }
     }

@@ -7,10 +7,7 @@ public struct LoadActivity: Sendable, Hashable {
     /// The number of images that wait for a decoder.
     public var waitingDecodeCount = 0
 
-    /// Creates an activity with all counts zero.
-    public init() {}
-
-    init(transferCount: Int, decodeCount: Int, waitingDecodeCount: Int) {
+    package init(transferCount: Int = 0, decodeCount: Int = 0, waitingDecodeCount: Int = 0) {
         self.transferCount = transferCount
         self.decodeCount = decodeCount
         self.waitingDecodeCount = waitingDecodeCount

@@ -55,7 +55,7 @@ public struct LoadTraceEvent: Sendable {
     public let loadID: ObjectIdentifier?
     /// The delivered response, including its pixels, so an observer should not keep it. `nil` for all other steps, and
     /// for loads of bytes.
-    public let response: ImageResponse?
+    package let response: ImageResponse?
 }
 
 extension Observers<LoadTraceEvent> {

@@ -73,7 +73,7 @@ struct MemoryLookUp: PipelineStage {
     }
 }
 
-extension MemoryCaching {
+extension MemoryCache {
     /// The entry for a query, unless its response depends on header fields that a request does not have.
     func entry(for query: MemoryQuery, answering request: ImageRequest) -> MemoryEntry? {
         entry(for: query).flatMap { $0.terms?.varying?.matches(request) ?? true ? $0 : nil }

@@ -36,7 +36,7 @@ extension PipelineStage {
     var memory: MemoryLookUp { MemoryLookUp(context: context) }
     var renditions: RenditionTier { RenditionTier(context: context) }
     var maker: ImageMaker { context.maker }
-    var memoryCache: any MemoryCaching { context.dependencies.memoryCache }
+    var memoryCache: MemoryCache { context.dependencies.memoryCache }
     var dataCache: (any DataCaching)? { context.dependencies.dataCache }
     var loaders: LoaderRegistry { context.dependencies.loaders }
     var ioQueue: WorkQueue { context.dependencies.ioQueue }

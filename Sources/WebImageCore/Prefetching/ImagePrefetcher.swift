@@ -179,7 +179,7 @@ public final class ImagePrefetcher: Sendable {
         if let report { manager.dependencies.dispatcher.dispatch(report) }
     }
 
-    private func networkChanged(_ status: NetworkStatus) {
+    private func networkChanged(_ status: ImageNetworkStatus) {
         state.withLock { $0.isConstrained = !ignoresNetworkStatus && status.isConstrained }
         startMore()
     }

@@ -9,7 +9,7 @@ enum BlendSource {
 extension PixelBuffer {
     /// Returns the image with something laid over it.
     /// - Returns: `nil` when there is no memory.
-    func blended(with source: BlendSource, _ mode: BlendMode) -> PixelBuffer? {
+    func blended(with source: BlendSource, _ mode: ImageTransformer.BlendMode) -> PixelBuffer? {
         guard let backdrop = converted(to: format) else { return nil }
         return PixelBuffer(size: size, format: format) { memory in
             backdrop.withUnsafeBytes { memory.copyMemory(from: $0) }
@@ -49,7 +49,7 @@ private struct BlendRow {
 
     /// Lays the row over one of a backdrop.
     func blend(
-        _ mode: BlendMode,
+        _ mode: ImageTransformer.BlendMode,
         from backdrop: UnsafeRawPointer,
         to target: UnsafeMutableRawPointer,
         _ format: PixelBuffer.Format

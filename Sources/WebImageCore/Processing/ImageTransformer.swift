@@ -1,6 +1,6 @@
 /// The steps that change a decoded image, in order, before it is cached in memory and shown.
 ///
-///     picture.setImage(with: ImageRequest(url: url, transformer: .resize(to: size, .cover) + .rounded(12)))
+///     picture.setImage(with: ImageRequest(url: url, transformer: .resize(to: size, mode: .cover) + .rounded(12)))
 ///
 /// The figures of the transformers show what they make of this image:
 ///
@@ -30,7 +30,7 @@ public struct ImageTransformer: Hashable, Sendable {
     }
 
     /// Makes a transformer that applies one step.
-    public init(_ step: any ImageTransforming) {
+    package init(_ step: any ImageTransforming) {
         self.init([step])
     }
 
@@ -69,16 +69,16 @@ extension ImageTransformer {
     ///
     /// ![The image, smaller](transformer-resize-contain)
     ///
-    ///     let avatar = ImageTransformer.resize(to: size, .cover, focus: ImagePoint(x: 0.5, y: 0.2))
+    ///     let avatar = ImageTransformer.resize(to: size, mode: .cover, focus: ImagePoint(x: 0.5, y: 0.2))
     ///
     /// - Parameters:
     ///   - size: The width and the height in pixels.
     ///   - mode: How the image is made to fit. Default: it is scaled to fit inside.
-    ///   - focus: With ``ResizeMode/cover``, the point of the image that stays as near to the middle as its edges allow.
+    ///   - focus: With ``ImageTransformer/ResizeMode/cover``, the point of the image that stays as near to the middle as its edges allow.
     ///     Default: the middle.
     public static func resize(
         to size: PixelSize,
-        _ mode: ResizeMode = .contain,
+        mode: ImageTransformer.ResizeMode = .contain,
         focus: ImagePoint = .center
     ) -> ImageTransformer {
         ImageTransformer(ResizeStep(size: size, mode: mode, focus: focus))
@@ -98,8 +98,8 @@ extension ImageTransformer {
     /// Crops the image to a rectangle in pixels from the top left. The part of it outside of the image is ignored.
     ///
     /// ![A tall strip of the image](transformer-crop-rectangle)
-    public static func crop(x: Int, y: Int, width: Int, height: Int) -> ImageTransformer {
-        ImageTransformer(CropStep(rect: PixelRect(x: x, y: y, width: width, height: height)))
+    public static func crop(to rect: PixelRect) -> ImageTransformer {
+        ImageTransformer(CropStep(rect: rect))
     }
 
     /// Rounds corners.
@@ -153,9 +153,11 @@ extension ImageTransformer {
     /// ![The image under a half-transparent blue](transformer-tint)
     ///
     /// - Parameters:
-    ///   - color: The color. With alpha, the image shows through.
-    ///   - blendMode: How color and image are combined. Default: the color covers what is opaque.
-    public static func tint(_ color: ImageColor, blendMode: BlendMode = .sourceAtop) -> ImageTransformer {
+    ///   - color: The colour. With alpha, the image shows through.
+    ///   - blendMode: How colour and image are combined. Default: the colour covers what is opaque.
+    public static func tint(_ color: ImageColor, blendMode: ImageTransformer.BlendMode = .sourceAtop)
+        -> ImageTransformer
+    {
         ImageTransformer(TintStep(color: color, mode: blendMode))
     }
 
@@ -175,7 +177,7 @@ extension ImageTransformer {
         _ overlay: WebImage,
         key: String,
         at place: ImagePoint? = nil,
-        blendMode: BlendMode = .sourceOver
+        blendMode: ImageTransformer.BlendMode = .sourceOver
     ) -> ImageTransformer {
         ImageTransformer(OverlayStep(overlay: overlay, name: key, place: place, mode: blendMode))
     }
@@ -238,10 +240,15 @@ extension ImageTransformer {
     /// ![The image in browns](transformer-sepia)
     public static var sepia: ImageTransformer { ImageTransformer(ColorStep.sepia) }
 
-    /// Applies a closure.
+    /// Applies a closure. It is called with the image, with partial images, and with each frame of an animated image shortly before
+    /// the frame is shown.
+    ///
+    /// An image that is made of new pixels (``WebImage/init(pixels:naturalSize:scale:format:isPartial:animation:)``) keeps the scale
+    /// and the format of the one before and, if it has as many pixels, its natural size.
     /// - Parameters:
-    ///   - key: A name for what the closure does. It includes every value on which the result depends.
-    ///   - body: The closure, called on the decode queue. A result of `nil` fails the load with
+    ///   - key: A name for what the closure does. It includes every value on which the result depends: closures with equal keys do the
+    ///     same to every image.
+    ///   - body: The closure. Several threads of the decode queue call it at a time. A result of `nil` fails the load with
     ///     ``ImageError/Code/transformFailed``.
     public static func custom(key: String, _ body: @escaping @Sendable (WebImage) -> WebImage?) -> ImageTransformer {
         ImageTransformer(CustomStep(key: key, body: body))
@@ -276,7 +283,7 @@ private struct CustomStep: ImageTransforming {
 
 /// One step of an ImageTransformer, which changes a decoded image before it is cached in memory and shown. Several
 /// threads of the decode queue call it at a time.
-public protocol ImageTransforming: Sendable {
+package protocol ImageTransforming: Sendable {
     /// A name for the step and its parameters. Steps with equal keys do the same to every image.
     var key: String { get }
 

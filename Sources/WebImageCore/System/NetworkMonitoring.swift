@@ -1,14 +1,14 @@
 /// A monitor of whether the machine is online, and whether data is metered. It can be used from any thread.
 package protocol NetworkMonitoring: Sendable {
     /// The current status. Reading it must not notify observers.
-    var status: NetworkStatus { get }
+    var status: ImageNetworkStatus { get }
 
     /// Calls a handler on any thread with every change, for as long as the token exists.
-    func observe(_ handler: @escaping @Sendable (NetworkStatus) -> Void) -> ObservationToken
+    func observe(_ handler: @escaping @Sendable (ImageNetworkStatus) -> Void) -> ObservationToken
 }
 
 /// Whether the machine is online, and whether there is a reason to save data or power.
-public struct NetworkStatus: Sendable, Equatable {
+public struct ImageNetworkStatus: Sendable, Equatable {
     /// Whether there is a network connection.
     public var isAvailable: Bool
     /// Whether the user pays for the amount of data.
@@ -16,7 +16,7 @@ public struct NetworkStatus: Sendable, Equatable {
     /// Whether the power saver is on.
     public var isPowerSaving: Bool
     /// Whether there is no connection because you have set ``ImageManager/isOffline``.
-    public internal(set) var isOfflineByApp = false
+    package internal(set) var isOfflineByApp = false
 
     /// Creates a status. Default: online, not metered, not saving power.
     package init(isAvailable: Bool = true, isMetered: Bool = false, isPowerSaving: Bool = false) {
@@ -33,9 +33,9 @@ public struct NetworkStatus: Sendable, Equatable {
 package struct AlwaysOnline: NetworkMonitoring {
     package init() {}
 
-    package var status: NetworkStatus { NetworkStatus() }
+    package var status: ImageNetworkStatus { ImageNetworkStatus() }
 
-    package func observe(_ handler: @escaping @Sendable (NetworkStatus) -> Void) -> ObservationToken {
+    package func observe(_ handler: @escaping @Sendable (ImageNetworkStatus) -> Void) -> ObservationToken {
         ObservationToken {}
     }
 }

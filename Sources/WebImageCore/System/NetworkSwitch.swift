@@ -4,14 +4,14 @@ import Synchronization
 final class NetworkSwitch: NetworkMonitoring {
     private let machine: any NetworkMonitoring
     private let isOff = Atomic(false)
-    private let observers = Observers<NetworkStatus>()
+    private let observers = Observers<ImageNetworkStatus>()
     private let observation = Mutex<ObservationToken?>(nil)
     private let notifications: Mutex<Notifications>
 
     private struct Notifications {
-        var last: NetworkStatus
+        var last: ImageNetworkStatus
         /// The changes that observers have not been told yet.
-        var pending: [NetworkStatus] = []
+        var pending: [ImageNetworkStatus] = []
         var isNotifying = false
     }
 
@@ -31,9 +31,9 @@ final class NetworkSwitch: NetworkMonitoring {
         }
     }
 
-    var status: NetworkStatus { seenByApp(machine.status) }
+    var status: ImageNetworkStatus { seenByApp(machine.status) }
 
-    func observe(_ handler: @escaping @Sendable (NetworkStatus) -> Void) -> ObservationToken {
+    func observe(_ handler: @escaping @Sendable (ImageNetworkStatus) -> Void) -> ObservationToken {
         observers.add(handler)
     }
 
@@ -51,7 +51,7 @@ final class NetworkSwitch: NetworkMonitoring {
         while let next = nextNotification() { observers.notify(next) }
     }
 
-    private func nextNotification() -> NetworkStatus? {
+    private func nextNotification() -> ImageNetworkStatus? {
         notifications.withLock { notifications in
             guard notifications.pending.isEmpty else { return notifications.pending.removeFirst() }
             notifications.isNotifying = false
@@ -59,7 +59,7 @@ final class NetworkSwitch: NetworkMonitoring {
         }
     }
 
-    private func seenByApp(_ status: NetworkStatus) -> NetworkStatus {
+    private func seenByApp(_ status: ImageNetworkStatus) -> ImageNetworkStatus {
         guard isOffline else { return status }
         var result = status
         (result.isAvailable, result.isOfflineByApp) = (false, true)

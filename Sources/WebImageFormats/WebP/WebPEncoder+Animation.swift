@@ -23,9 +23,6 @@ extension WebPEncoder {
             throw Self.hasRoom(for: size) ? .noMemory(toEncode: "a WebP of \(size) pixels") : Self.tooLarge(size)
         }
         defer { WebPAnimEncoderDelete(encoder) }
-        // The size in bytes is that of a still image.
-        var options = options
-        options.webP.targetByteCount = nil
         var time = Duration.zero
         var frames = WrittenFrames(animation)
         while let (pixels, duration) = try frames.next() {
@@ -39,8 +36,7 @@ extension WebPEncoder {
         guard WebPAnimEncoderAssemble(encoder, &output) != 0, let bytes = output.bytes else {
             throw Self.failure(encoder)
         }
-        return try options.webP.includesColorProfile
-            ? Self.withProfile(output) : Data(bytes: bytes, count: output.size)
+        return Data(bytes: bytes, count: output.size)
     }
 
     /// The numbers of the file have 16 and 24 bits (RFC 9649, sections 2.7.1.1 and 2.7.1.2).

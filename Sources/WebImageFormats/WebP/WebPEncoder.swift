@@ -32,9 +32,7 @@ package struct WebPEncoder: ImageEncoding {
         guard isWritten, let memory = writer.mem else {
             throw Self.failure(picture.error_code, pixels.size)
         }
-        let file = WebPData(bytes: memory, size: writer.size)
-        return try options.webP.includesColorProfile
-            ? Self.withProfile(file) : Data(bytes: memory, count: writer.size)
+        return Data(bytes: memory, count: writer.size)
     }
 
     /// The longest side of a file in pixels (RFC 9649, section 2.5).
@@ -65,7 +63,7 @@ package struct WebPEncoder: ImageEncoding {
         default:
             .encodingFailed(
                 "libwebp refuses the image of \(size) pixels (error \(code.rawValue))",
-                remedy: "Leave EncodeOptions.webP at its defaults, or choose another format."
+                remedy: "Leave EncodeOptions at its defaults, or choose another format."
             )
         }
     }
@@ -84,28 +82,15 @@ package struct WebPEncoder: ImageEncoding {
         }
         config.lossless = options.isLossless ? 1 : 0
         // Lossless files keep the colors of transparent pixels, also those that may change a little otherwise.
-        config.exact = options.isLossless && !(options.webP.losslessFidelity < 1) ? 1 : 0
-        apply(options.webP, to: &config)
+        config.exact = config.lossless
+        config.method = Int32(min(max(options.webPEffort, 0), 6))
         // Colors are halved in resolution here, unless libwebp looks at all of them.
-        picture.use_argb = options.isLossless || options.webP.usesSharpYUV ? 1 : 0
+        picture.use_argb = config.lossless
         picture.width = Int32(clamping: pixels.size.width)
         picture.height = Int32(clamping: pixels.size.height)
         let isFilled = fill(&picture, pixels)
         if !isFilled { WebPPictureFree(&picture) }
         return isFilled
-    }
-
-    private static func apply(_ options: WebPEncodeOptions, to config: inout WebPConfig) {
-        func percent(_ value: Double) -> Int32 { Int32((value.bounded(to: 0...1, ifNaN: 1) * 100).rounded()) }
-        config.method = Int32(min(max(options.effort, 0), 6))
-        config.alpha_quality = percent(options.alphaQuality)
-        config.near_lossless = percent(options.losslessFidelity)
-        config.use_sharp_yuv = options.usesSharpYUV ? 1 : 0
-        if let target = options.targetByteCount {
-            config.target_size = Int32(clamping: max(target, 1))
-            // libwebp comes near the size in several passes.
-            config.pass = 6
-        }
     }
 
     private static func fill(_ picture: inout WebPPicture, _ pixels: PixelBuffer) -> Bool {

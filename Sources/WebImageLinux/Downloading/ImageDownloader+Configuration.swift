@@ -18,25 +18,21 @@ extension ImageDownloader {
         public var transferOrder = TransferOrder.firstInFirstOut
         /// The rate at which transfers may start. Only cancelled transfers count against it. `nil` means no limit.
         /// Default: see ``RateLimit``.
-        public var rateLimit: RateLimit? = RateLimit()
+        package var rateLimit: RateLimit? = RateLimit()
         /// The time limit for establishing a connection, including TLS. Default: 15 seconds.
         public var connectTimeout = Duration.seconds(15)
         /// The time for which a transfer may receive no bytes. Default: 15 seconds.
         public var idleTimeout = Duration.seconds(15)
         /// The time limit for a whole transfer, including redirects. Default: none, as long as bytes arrive.
         public var totalTimeout: Duration?
-        /// The share of the body between two progress reports, from 0 to 1. The last report is always sent. Default: 0,
-        /// a report for each chunk that arrives.
-        public var minimumProgressFraction = 0.0
-
-        /// The largest body in bytes, both as received and after decompression. A larger body fails with
+        /// The largest body in bytes, as it arrives and after decompression. A larger body fails with
         /// ``/WebImageCore/ImageError/Code/bodyTooLarge`` as soon as its size is known. Default: 128 MiB.
         public var maximumByteCount = 128 << 20
         /// The size in bytes from which a body is kept in a temporary file instead of memory. Default: 16 MiB.
-        public var inMemoryBodyLimit = 16 << 20
+        package var inMemoryBodyLimit = 16 << 20
         /// The number of bytes of interrupted transfers that are kept in memory so that they can be resumed; 0 keeps
         /// none. Default: 32 MiB.
-        public var resumableByteCount = 32 << 20
+        package var resumableByteCount = 32 << 20
         /// The maximum number of redirects. Only redirects to http and https are followed. Default: 10.
         public var maximumRedirects = 10
         /// Whether redirects from https to http are followed. Default: false, because an attacker on the network could
@@ -52,15 +48,12 @@ extension ImageDownloader {
         public var userAgent = Self.standardUserAgent
         /// Additional header fields of every request. Default: an Accept field for images.
         public var headers: [String: String] = ["Accept": "image/*,*/*;q=0.8"]
-        /// A function that returns the final header fields of a request. Called on the network thread and on the
-        /// threads that read the disk cache. Default: none.
-        public var headerFilter: (@Sendable (_ url: URL, _ headers: [String: String]) -> [String: String])?
         /// Changes requests before they are sent. Default: none.
         public var requestModifier: RequestModifier?
         /// Changes or refuses responses before their bodies are read. Default: none.
         public var responseModifier: ResponseModifier?
         /// Turns bodies into the bytes of images. Default: none.
-        public var decryptor: Decryptor?
+        public var decryptor: ImageDecryptor?
         /// A closure that provides a credential if a server answers 401, or a proxy 407, with a challenge for Basic or
         /// Digest authentication. If it returns `nil`, the load fails with that status.
         ///
@@ -68,18 +61,9 @@ extension ImageDownloader {
         /// loads continue in the meantime. It may take any time, for example while a user types a password, unless ``totalTimeout``
         /// ends the load. The credential is sent only to the server or proxy that asks for it. Default: none, so these loads fail.
         public var credential: (@Sendable (_ request: CredentialRequest) async -> NetworkOptions.Credential?)?
-        /// A closure that decides where a redirect leads: to the URL that it returns, or nowhere if it returns `nil`,
-        /// which fails the load with ``/WebImageCore/ImageError/Code/badRedirect``. The returned URL is subject to the
-        /// rules of every redirect: ``maximumRedirects``, ``allowsInsecureRedirects``, only http and https, no header
-        /// fields and credentials for another origin, and `shouldLoad` of the manager.
-        ///
-        /// Called on a thread of Swift's concurrency; other loads continue in the meantime. It may take as long as
-        /// ``idleTimeout``. Default: none, so redirects lead where the server wants.
-        public var redirectHandler: (@Sendable (_ redirect: Redirect) async throws -> URL?)?
-
-        /// Whether new connections over https try HTTP/3, if libcurl supports it through ngtcp2. QUIC starts first, and
-        /// TCP a tenth of a second later if there is no answer. The connection that is established first is used. Hosts
-        /// with pinned keys, and requests through a proxy, use TCP.
+        /// Whether new connections over https try HTTP/3, where libcurl has it from ngtcp2. QUIC starts first, and TCP a tenth of a
+        /// second later if there is no answer; the connection that is established first serves. Hosts with pinned keys, and requests
+        /// through a proxy, use TCP.
         ///
         /// Default: false, because each new connection to a server without HTTP/3 costs that tenth of a second.
         public var usesHTTP3 = false
@@ -129,14 +113,14 @@ extension ImageDownloader {
     /// A limit for bursts of transfers that are cancelled soon after their start, for example while the user drags a scroll bar.
     ///
     /// A transfer that is not cancelled does not count, so the limit never delays useful work.
-    public struct RateLimit: Sendable, Hashable {
+    package struct RateLimit: Sendable, Hashable {
         /// The number of starts per second over a longer time, at least 1. Default: 80.
-        public var perSecond: Double
+        package var perSecond: Double
         /// The number of starts that are allowed at once after a pause, at least 1. Default: 25.
-        public var burst: Int
+        package var burst: Int
 
         /// Creates a limit.
-        public init(perSecond: Double = 80, burst: Int = 25) {
+        package init(perSecond: Double = 80, burst: Int = 25) {
             self.perSecond = perSecond.bounded(to: 1...1_000_000, ifNaN: 80)
             self.burst = max(burst, 1)
         }
@@ -186,7 +170,6 @@ extension ImageDownloader.Configuration {
         } else {
             headers = headers.filter { !Self.secretFields.contains($0.key.lowercased()) }
         }
-        if let headerFilter { headers = headerFilter(url, headers).withUniqueNames(since: headers) }
         return RequestModifier.Request(url: url, headers: headers)
     }
 

@@ -9,8 +9,8 @@ package final class NetworkMonitor: NetworkMonitoring {
     /// The only monitor, since GLib has one per process too.
     package static let shared = NetworkMonitor()
 
-    private let current = Mutex(NetworkStatus())
-    private let observers = Observers<NetworkStatus>()
+    private let current = Mutex(ImageNetworkStatus())
+    private let observers = Observers<ImageNetworkStatus>()
 
     private init() {
         // GLib calls services on the bus to make its monitors, which may block.
@@ -22,9 +22,9 @@ package final class NetworkMonitor: NetworkMonitoring {
         }
     }
 
-    package var status: NetworkStatus { current.withLock { $0 } }
+    package var status: ImageNetworkStatus { current.withLock { $0 } }
 
-    package func observe(_ handler: @escaping @Sendable (NetworkStatus) -> Void) -> ObservationToken {
+    package func observe(_ handler: @escaping @Sendable (ImageNetworkStatus) -> Void) -> ObservationToken {
         observers.add(handler)
     }
 
@@ -51,7 +51,7 @@ package final class NetworkMonitor: NetworkMonitoring {
         let network = g_network_monitor_get_default()
         let power = g_power_profile_monitor_dup_default()
         defer { power.map { g_object_unref(UnsafeMutableRawPointer($0)) } }
-        let status = NetworkStatus(
+        let status = ImageNetworkStatus(
             isAvailable: g_network_monitor_get_network_available(network) != 0,
             isMetered: g_network_monitor_get_network_metered(network) != 0,
             isPowerSaving: g_power_profile_monitor_get_power_saver_enabled(power) != 0

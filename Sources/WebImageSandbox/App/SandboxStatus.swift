@@ -5,7 +5,7 @@ import WebImageCore
 /// Where images are decoded, and what protects the rest of the system from a decoder that a malicious file has taken over.
 public struct SandboxStatus: Sendable, Hashable {
     /// A right that decode workers give up.
-    public enum Protection: String, Sendable, Hashable, CaseIterable {
+    package enum Protection: String, Sendable, Hashable, CaseIterable {
         /// The worker cannot start programs with more rights (`PR_SET_NO_NEW_PRIVS`).
         case noNewPrivileges
         /// Only system calls that decoding needs are allowed (seccomp): no opening of files or sockets, no new processes.
@@ -28,7 +28,7 @@ public struct SandboxStatus: Sendable, Hashable {
     /// Whether images are decoded in workers.
     public let isSandboxed: Bool
     /// The protections that workers of all kinds have. A kernel may not support all of them.
-    public let protections: Set<Protection>
+    package let protections: Set<Protection>
     /// Why some or all images are not decoded in workers; `nil` if all are.
     public let reason: String?
 

@@ -61,7 +61,7 @@ app.run { window in
     }
     // The app's own module of GTK serves every part of the API.
     for state in ButtonImageState.allCases { WidgetPointer(button.gobjectPointer).setImage(with: url, for: state) }
-    for fit in [ContentFit.cover, .contain] { WidgetPointer(picture.gobjectPointer).contentFit = fit }
+    for fit in [ImageContentFit.cover, .contain] { WidgetPointer(picture.gobjectPointer).contentFit = fit }
     button.clicked?(button)
     kept = [window, box, button, picture, view, other] + pictures
 }

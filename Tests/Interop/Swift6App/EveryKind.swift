@@ -8,10 +8,10 @@ import GtkWebImage
 @MainActor
 func useEveryKind(_ picture: WidgetPointer, _ url: URL) {
     let states = ButtonImageState.allCases
-    let fits = [ContentFit.stretch, .contain, .cover, .scaleDown]
+    let fits = [ImageContentFit.stretch, .contain, .cover, .scaleDown]
     for fit in fits where fit != .stretch { picture.contentFit = fit }
     // The constants of the app's own module stay visible.
-    let widget = picture.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self)
+    let widget: UnsafeMutablePointer<GtkWidget> = picture.native()
     gtk_widget_set_state_flags(widget, GTK_STATE_FLAG_ACTIVE, 0)
     gtk_picture_set_content_fit(OpaquePointer(widget), GTK_CONTENT_FIT_COVER)
     let positions = [EntryIconPosition.primary, .secondary]
@@ -23,19 +23,19 @@ func useEveryKind(_ picture: WidgetPointer, _ url: URL) {
     let transitions = [ImageTransition.crossfade(), .slide(), .flip(), .zoom()]
     let indicators = [ImageIndicator.activity, .progress, .bar]
     let keys: Set = [OperationKey.image, .highlightedImage, "badge"]
-    let placeholders: [Placeholder?] = [
-        Placeholder.icon("image-missing"), .color(.black), .url(url), .blurHash("LEHV6nWB2yk8pyo0adR*.7kCMdnj"),
+    let placeholders: [ImagePlaceholder?] = [
+        ImagePlaceholder.icon("image-missing"), .color(.black), .url(url), .blurHash("LEHV6nWB2yk8pyo0adR*.7kCMdnj"),
         .thumbHash("1QcSHQRnh493V4dIh4eXh1h4kJUI"),
     ]
     let expiry = [CacheExpiry.lastChange, .lastUse, .stored]
-    let policies = [CachePolicy.cachedElseLoad, .cachedOnly, .refresh, .reload, .standard]
+    let policies = [ImageRequest.CachePolicy.cachedElseLoad, .cachedOnly, .refresh, .reload, .standard]
     let tiers: CacheTiers = [.memory, .disk]
     let corners: ImageCorners = [.topLeft, .bottomRight]
     let sizes = [DecodeSize.original, .within(byteCount: 1), .cover(PixelSize(width: 1, height: 1))]
-    let modes = [ResizeMode.contain, .cover, .letterbox, .stretch]
+    let modes = [ImageTransformer.ResizeMode.contain, .cover, .letterbox, .stretch]
     let priorities = ImagePriority.allCases.sorted()
     let orientations = ImageOrientation.allCases
-    let playback = PlaybackMode.allCases
+    let playback = ImagePlayback.Mode.allCases
     let pressure = MemoryPressure.allCases
     let formats: Set = [ImageFormat.jpeg, .png, .svg]
     let loading = [ImageRequest.Loading.complete, .progressive]
@@ -60,23 +60,23 @@ func useEveryKind(_ picture: WidgetPointer, _ url: URL) {
 /// What a callback of another module calls, which is not isolated: the closures say themselves that they come on the main thread.
 nonisolated func closures(of url: URL) -> @MainActor (UnsafeMutableRawPointer, WidgetPointer) -> Void {
     { view, picture in
-        let prefetcher = ListPrefetcher(view: view, request: request(url, picture))
+        let prefetcher = ListPrefetcher(view: WidgetPointer(view), request: request(url, picture))
         prefetcher.stop()
-        _ = LazyRowBinder(container: view, bind: bind(url), unbind: bind(nil))
+        _ = LazyRowBinder(container: WidgetPointer(view), bind: bind(url), unbind: bind(nil))
         _ = ImageListFactory(configure: { $0.imageTransition = .crossfade() }, request: request(url, picture))
-        picture.animationPlayer?.onFrame = noteFrame(picture)
-        ImagePrefetcher.shared.onFinish = { _, _ in picture.cancelCurrentImageLoad() }
+        picture.imageBinding.player?.onFrame = noteFrame(picture)
+        ImagePrefetcher.shared.onFinish = { _, _ in picture.cancelImageLoad() }
         ImagePrefetcher.shared.prefetch([url], completion: { _ in picture.setImage(with: url) })
-        ImageManager.shared.load(url) { _ in picture.cancelCurrentImageLoad() }
+        ImageManager.shared.load(url) { _ in picture.cancelImageLoad() }
     }
 }
 
 nonisolated func request(_ url: URL, _ picture: WidgetPointer) -> @MainActor (Int) -> ImageRequest? {
-    { _ in picture.currentImageURL.map { ImageRequest(url: $0) } ?? ImageRequest(url: url) }
+    { _ in picture.imageBinding.request ?? ImageRequest(url: url) }
 }
 
 nonisolated func bind(_ url: URL?) -> LazyRowBinder.RowHandler {
-    { row, _ in WidgetPointer(row).setImage(with: url) }
+    { row, _ in row.setImage(with: url) }
 }
 
 nonisolated func noteFrame(_ picture: WidgetPointer) -> @MainActor (Int) -> Void {

@@ -42,16 +42,6 @@ struct HeaderNameTests {
         )
     }
 
-    @Test("A filter may write a name in another case")
-    func filtered() throws {
-        let downloader = ImageDownloader {
-            $0.headerFilter = { _, headers in headers.merging(["accept": "image/webp"]) { $1 } }
-        }
-        let url = try #require(URL(string: "http://host.example/a"))
-        let fields = downloader.headers(for: LoaderRequest(url: url))
-        #expect(fields["Accept"] == nil && fields["accept"] == "image/webp")
-    }
-
     @Test("Of fields that differ in case alone the last by its name counts, each time")
     func order() {
         for _ in 0..<20 {

@@ -29,7 +29,7 @@ struct HostTests {
         let url = try #require(URL(string: text))
         let network = ManualNetwork()
         for isOnline in [true, false] {
-            network.status = NetworkStatus(isAvailable: isOnline)
+            network.status = ImageNetworkStatus(isAvailable: isOnline)
             do {
                 _ = try await manager { $0.networkMonitor = network }.image(for: url)
                 Issue.record("\(text) has an image")
@@ -45,7 +45,7 @@ struct HostTests {
             .ok(TestImage.solid(1, size: PixelSize(width: 3, height: 2)), contentType: "image/png")
         }
         let network = ManualNetwork()
-        network.status = NetworkStatus(isAvailable: false)
+        network.status = ImageNetworkStatus(isAvailable: false)
         let refusing = try RefusingPort()
         for port in [server.port, refusing.number] {
             let downloader = ImageDownloader {
@@ -57,14 +57,14 @@ struct HostTests {
                 }
             }
             let manager = manager {
-                ($0.networkMonitor, $0.downloader, $0.retryPolicy) = (network, downloader, RetryPolicy())
+                ($0.networkMonitor, $0.downloader, $0.retryPolicy) = (network, downloader, ImageRetryPolicy())
             }
             let url = URL(string: "http://images.example.org/a")!
             if port == server.port {
                 #expect(try await manager.image(for: url).pixelSize == PixelSize(width: 3, height: 2))
             } else {
                 let error = await thrownError { try await manager.image(for: url) }
-                #expect(error?.code == .offline && error?.attempts == 1)
+                #expect(error?.code == .offline && error?.attemptCount == 1)
             }
             // The switch of the app is no doubt.
             manager.isOffline = true

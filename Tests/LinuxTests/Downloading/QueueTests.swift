@@ -337,17 +337,4 @@ struct QueueTests {
         gate.open()
         _ = try next.end()
     }
-
-    @Test("Progress is reported in steps, and always at the end")
-    func progressInterval() throws {
-        let server = try LocalImageServer { _ in
-            var response = ServerResponse.ok(Download.body, contentType: "image/png")
-            response.faults.drip = (bytes: 5_000, every: .milliseconds(1))
-            return response
-        }
-        let download = Download(ImageDownloader { $0.minimumProgressFraction = 0.25 }, server.url("/a"))
-        _ = try download.end()
-        #expect((2...4).contains(download.progress.count), "\(download.progress.map(\.received))")
-        #expect(download.progress.last?.received == 100_000)
-    }
 }

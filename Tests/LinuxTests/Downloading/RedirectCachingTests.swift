@@ -25,7 +25,7 @@ struct RedirectCachingTests {
     private func load(
         _ url: URL,
         _ manager: ImageManager,
-        _ policy: CachePolicy = .standard
+        _ policy: ImageRequest.CachePolicy = .standard
     ) async throws -> ImageResponse {
         manager.cache.removeAllFromMemory()
         var request = ImageRequest(url: url, cachePolicy: policy)
@@ -143,7 +143,7 @@ struct RedirectCachingTests {
         (metadata.cacheControl, metadata.responseTime) = ("max-age=1000, stale-while-revalidate=1000", now)
         metadata.redirects = .init([(302, redirect)], to: target, at: now)
         let uses = [0, 39, 41].map { seconds in
-            CachePolicy.standard.use(of: metadata, headers: [:], now: now.addingTimeInterval(seconds))
+            ImageRequest.CachePolicy.standard.use(of: metadata, headers: [:], now: now.addingTimeInterval(seconds))
         }
         #expect(uses == [.validate, .validate, .validate])
         let error = ImageError(.connectionFailed, url: target, reason: "r", remedy: "r")

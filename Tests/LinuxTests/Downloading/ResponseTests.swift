@@ -185,7 +185,7 @@ struct ResponseTests {
         let download = Download(downloader, server.url("/a"), wantsData: true)
         #expect(try download.end().data == Download.body)
         #expect(download.pieces.isEmpty && download.progress.isEmpty == false)
-        let failing = Decryptor(key: "failing") { _, _ in nil }
+        let failing = ImageDecryptor(key: "failing") { _, _ in nil }
         #expect(Download(downloader, server.url("/a")) { $0.decryptor = failing }.failure()?.code == .badImageData)
     }
 

@@ -50,7 +50,9 @@ struct TargetTests {
         }
         let downloader = ImageDownloader()
         func load(_ allows: Bool) -> Download {
-            Download(downloader, LoaderRequest(url: server.url("/start"), shouldLoad: { _ in allows }))
+            var request = LoaderRequest(url: server.url("/start"))
+            request.shouldLoad = { _ in allows }
+            return Download(downloader, request)
         }
         let (refusing, allowing) = (load(false), load(true))
         #expect(EventLog<Int>.poll { gate.waitingCount == 1 })

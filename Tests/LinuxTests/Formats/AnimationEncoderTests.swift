@@ -420,7 +420,7 @@ struct AnimationEncoderTests {
         let small = try registry.decode(file, options: DecodeOptions(size: .contain(PixelSize(width: 20, height: 20))))
         #expect(small.animation?.fileData == file)
         #expect(try decode(registry.encode(small, as: image.format)).pixelSize == small.pixelSize)
-        let crop = ImageTransformer.crop(x: 0, y: 0, width: 10, height: 10)
+        let crop = ImageTransformer.crop(to: PixelRect(x: 0, y: 0, width: 10, height: 10))
         let url = URL(filePath: "\(folder.path)/\(name)")
         try file.write(to: url)
         let request = ImageRequest(url: url, transformer: crop)

@@ -40,7 +40,7 @@ struct CoderTests {
     func alpha(name: String, hasAlpha: Bool) throws {
         let image = try decode(ShippedImage.data(name))
         #expect(image.pixels.hasAlpha == hasAlpha)
-        #expect(image.cost == image.pixelSize.width * image.pixelSize.height * (hasAlpha ? 4 : 3))
+        #expect(image.byteCount == image.pixelSize.width * image.pixelSize.height * (hasAlpha ? 4 : 3))
     }
 
     @Test("A thumbnail of a photograph is as sharp as the mean of the whole file", arguments: [64, 128, 256])

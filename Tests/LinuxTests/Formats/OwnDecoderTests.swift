@@ -88,7 +88,7 @@ struct OwnDecoderTests {
         let url = try file("secret.bin", secret)
         var request = ImageRequest(url: url)
         let heads = EventLog<ResponseHead>()
-        request.networkOptions.decryptor = Decryptor(key: "xor") { data, head in
+        request.networkOptions.decryptor = ImageDecryptor(key: "xor") { data, head in
             heads.add(head)
             return Data(data.map { $0 ^ 0x5A })
         }
@@ -99,7 +99,7 @@ struct OwnDecoderTests {
         // Without the decryptor the bytes are no image, and one that gives up says so.
         #expect(await failure(manager(), url)?.code == .badImageData)
         request = ImageRequest(url: url)
-        request.networkOptions.decryptor = Decryptor(key: "none") { _, _ in nil }
+        request.networkOptions.decryptor = ImageDecryptor(key: "none") { _, _ in nil }
         let error = await failure(manager(), request)
         #expect(error?.code == .badImageData && error?.url == url && error?.reason.contains("none") == true)
     }

@@ -7,22 +7,22 @@ import GtkWebImageWidgets
 
 @MainActor
 private func playback(picture: Picture, url: URL, urls: [URL]) {
-    picture.imagePlayback.loopCount = 1
-    picture.imagePlayback.rate = 0.5
-    picture.imagePlayback.mode = .bounce
+    picture.imageBinding.playback.loopCount = 1
+    picture.imageBinding.playback.rate = 0.5
+    picture.imageBinding.playback.mode = .bounce
 
     var request = ImageRequest(url: url)
     request.isFirstFrameOnly = true
     picture.setImage(with: request)
 
-    picture.setAnimationImages(with: urls, frameDuration: .milliseconds(150), loopCount: 3)
+    picture.imageBinding.setAnimation(with: urls, frameDuration: .milliseconds(150), loopCount: 3)
 
-    picture.imagePlayback.isSynchronized = true
+    picture.imageBinding.playback.isSynchronized = true
 }
 
 @MainActor
 private func player(picture: Picture) {
-    guard let player = picture.animationPlayer else { return }
+    guard let player = picture.imageBinding.player else { return }
     player.pause()
     player.seek(to: 12)
     player.step(by: -1)

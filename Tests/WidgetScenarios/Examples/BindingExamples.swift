@@ -10,8 +10,8 @@ private func places(button: Button, picture: Picture, entry: Entry, url: URL, pr
     button.setImage(with: url, for: .normal)
     button.setImage(with: pressed, for: .active)
     button.setBackgroundImage(with: background)
-    picture.setHighlightedImage(with: pressed)
-    picture.isImageHighlighted = true
+    picture.imageBinding.highlighted.setImage(with: pressed)
+    picture.imageBinding.isHighlighted = true
     entry.setIcon(with: url, at: .secondary)
     ApplicationIcon().setImage(with: url)
 }
@@ -22,15 +22,15 @@ private func aPlaceByItself(entry: Entry, url: URL) {
     icon.imageTransition = .crossfade()
     icon.errorPlaceholder = .icon("dialog-warning-symbolic", size: 16)
     icon.setImage(with: ImageRequest(url: url, cachePolicy: .refresh))
-    print(icon.imageProgress.fraction, icon.currentImageURL?.absoluteString ?? "nothing")
+    print(icon.imageProgress.fraction, icon.imageBinding.request?.url.absoluteString ?? "nothing")
 }
 
 @MainActor
 func giveASize(button: Button, picture: Picture) {
-    button.fixedImageSize = (48, 48)
+    button.imageBinding.fixedSize = (48, 48)
 
-    let widget = picture.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self)
-    picture.fixedImageSize = (160, 120)
+    let widget: UnsafeMutablePointer<GtkWidget> = picture.native()
+    picture.imageBinding.fixedSize = (160, 120)
     picture.contentFit = .cover
     gtk_widget_set_halign(widget, GTK_ALIGN_CENTER)
     gtk_widget_set_valign(widget, GTK_ALIGN_CENTER)
@@ -40,7 +40,7 @@ func giveASize(button: Button, picture: Picture) {
 private func loads(picture: Picture, url: URL, small: URL, other: URL) {
     let task = picture.setImage(with: url)
     task.cancel()
-    picture.cancelCurrentImageLoad()
+    picture.cancelImageLoad()
 
     var request = ImageRequest(url: url)
     request.previewURL = small
@@ -61,29 +61,30 @@ private func awaited(picture: Picture, request: ImageRequest) async throws {
 }
 
 @MainActor
-private func keys(widget: WidgetPointer, native: OpaquePointer, url: URL) {
+private func keys(widget: WidgetPointer, url: URL) {
     let badge: OperationKey = "badge"
     let request = ImageRequest(url: url, decodeSize: .contain(PixelSize(width: 32, height: 32)))
-    widget.bindImage(with: request, key: badge) { paintable in
-        gtk_image_set_from_paintable(native, OpaquePointer(paintable.nativePaintablePointer))
+    let binding = widget.imageBinding(for: badge) { paintable in
+        gtk_image_set_from_paintable(widget.native(), paintable.nativePaintable)
     }
-    widget.cancelImageLoad(for: badge)
+    binding.setImage(with: request)
+    widget.images.cancel(badge)
 }
 
 @MainActor
 private func tree(stackPage: UnsafeMutableRawPointer) {
     let page = WidgetPointer(stackPage)
-    page.areImageLoadsSuspended = true
-    page.areImageLoadsSuspended = false
-    print(page.runningImageTasks.count)
-    page.cancelImageLoads()
+    page.images.isSuspended = true
+    page.images.isSuspended = false
+    print(page.images.runningTasks.count)
+    page.images.cancelAll()
 }
 
 @MainActor
 private func around(picture: Picture) {
     picture.imageTransition = .crossfade(duration: .milliseconds(200))
     picture.imageIndicator = .progress
-    picture.retriesImageOnClick = true
+    picture.imageBinding.retriesOnClick = true
     picture.setImageDescription("A lighthouse")
 
     struct Curtain: ImageTransitioning {

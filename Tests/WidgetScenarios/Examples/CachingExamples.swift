@@ -8,13 +8,14 @@ import Synchronization
 @MainActor
 private func limits(picture: Picture, url: URL) {
     var configuration = ImageManager.Configuration()
-    configuration.memoryCacheLimit = 64 << 20
+    configuration.maximumMemoryCacheByteCount = 64 << 20
     var disk = ImageManager.Configuration.DiskCache(namespace: "avatars")
-    disk.sizeLimit = 50_000_000
+    disk.maximumByteCount = 50_000_000
     disk.maximumAge = .seconds(30 * 86_400)
     configuration.diskCache = disk
     let avatars = ImageManager(configuration: configuration)
-    picture.setImage(with: url, manager: avatars)
+    picture.imageBinding.manager = avatars
+    picture.setImage(with: url)
 }
 
 @MainActor
@@ -53,7 +54,7 @@ private func access(url: URL) -> ImageRequest {
 private func byHand(url: URL) async {
     let cache = ImageManager.shared.cache
     await cache.remove(url)
-    await cache.removeAllFromDisk()
+    await cache.removeAll(from: .disk)
     let (disk, memory) = (await cache.diskUsage(), cache.memoryStatistics)
     print(disk.count, disk.byteCount, memory.count, memory.byteCount, memory.hitCount)
     print(cache.path(for: url) ?? "no disk cache")
@@ -78,27 +79,4 @@ private func attach(cache: ImageCache, url: URL) async throws {
     try await cache.setAttachment(Data("by Ada".utf8), for: url)
     let author = await cache.attachment(for: url)
     _ = author
-}
-
-/// Evicts the oldest images. A list is quick enough for some hundred.
-final class AppImages: MemoryCaching {
-    private let entries = Mutex<[MemoryEntry]>([])
-    private let byteLimit = 64 << 20
-
-    func entry(for query: MemoryQuery) -> MemoryEntry? { entries.withLock { query.best(of: $0) } }
-    func store(_ entry: MemoryEntry) {
-        entries.withLock { entries in
-            entries.removeAll { entry.replaces($0) }
-            entries.append(entry)
-        }
-        trim(toShare: 1)
-    }
-    func removeImages(source: String) { entries.withLock { $0.removeAll { $0.key.source == source } } }
-    func removeAll() { entries.withLock { $0 = [] } }
-    func trim(toShare share: Double) {
-        entries.withLock { entries in
-            var byteCount = entries.reduce(0) { $0 + $1.image.cost }
-            while Double(byteCount) > share * Double(byteLimit) { byteCount -= entries.removeFirst().image.cost }
-        }
-    }
 }

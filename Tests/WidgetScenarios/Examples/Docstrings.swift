@@ -44,7 +44,7 @@ private func pointers(url: URL, box: UnsafeMutablePointer<GtkBox>) {
 private func loads(picture: WidgetPointer, url: URL, size: PixelSize, image: WebImage) {
     picture.setImage(image)
     let task = picture.setImage(with: url)
-    picture.setImage(with: ImageRequest(url: url, transformer: .resize(to: size, .cover) + .rounded(12)))
+    picture.setImage(with: ImageRequest(url: url, transformer: .resize(to: size, mode: .cover) + .rounded(12)))
     _ = task
 }
 
@@ -66,12 +66,13 @@ private func thumbnails(picture: WidgetPointer, movie: URL) {
 }
 
 @MainActor
-private func paintables(url: URL, image: WidgetPointer, native: OpaquePointer) {
+private func paintables(url: URL, image: WidgetPointer) {
     let paintable = ImagePaintable()
     paintable.setImage(with: url)
-    image.bindImage(with: url) { paintable in
-        gtk_image_set_from_paintable(native, OpaquePointer(paintable.nativePaintablePointer))
+    let binding = image.imageBinding(for: .image) { paintable in
+        gtk_image_set_from_paintable(image.native(), paintable.nativePaintable)
     }
+    binding.setImage(with: url)
 }
 
 @MainActor
@@ -104,29 +105,29 @@ private func templates() throws -> ImageService {
 @MainActor
 private func cells(urls: [URL], grid: OpaquePointer) {
     let factory = ImageListFactory(width: 160, height: 120) { position in urls[position] }
-    gtk_grid_view_set_factory(grid, OpaquePointer(factory.nativeFactoryPointer))
+    gtk_grid_view_set_factory(grid, factory.nativeFactory)
 }
 
 @MainActor
 private func prefetching(urls: [URL], grid: UnsafeMutableRawPointer) {
     let prefetcher: ListPrefetcher
-    prefetcher = ListPrefetcher(view: grid) { position in ImageRequest(url: urls[position]) }
+    prefetcher = ListPrefetcher(view: WidgetPointer(grid)) { position in ImageRequest(url: urls[position]) }
     _ = prefetcher
 }
 
 @MainActor
 private func lazyRows(urls: [URL], listBox: UnsafeMutableRawPointer) {
     let rows: LazyRowBinder
-    rows = LazyRowBinder(container: listBox) { row, index in
-        WidgetPointer(row).setImage(with: urls[index])
+    rows = LazyRowBinder(container: WidgetPointer(listBox)) { row, index in
+        row.setImage(with: urls[index])
     } unbind: { row, _ in
-        WidgetPointer(row).clearImage()
+        row.clearImage()
     }
     _ = rows
 }
 
 private func transformers(size: PixelSize, logo: WebImage) {
-    let avatar = ImageTransformer.resize(to: size, .cover, focus: ImagePoint(x: 0.5, y: 0.2))
+    let avatar = ImageTransformer.resize(to: size, mode: .cover, focus: ImagePoint(x: 0.5, y: 0.2))
     let marked = ImageTransformer.overlay(logo, key: "logo 2", at: .bottomRight)
     _ = (avatar, marked)
 }

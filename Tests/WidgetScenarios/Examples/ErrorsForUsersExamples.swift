@@ -17,5 +17,5 @@ func message(for error: ImageError) -> String? {
 @MainActor
 private func failures(picture: Picture) {
     picture.errorPlaceholder = .icon("image-missing-symbolic")
-    picture.retriesImageOnClick = true
+    picture.imageBinding.retriesOnClick = true
 }

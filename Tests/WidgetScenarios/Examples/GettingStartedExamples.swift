@@ -10,7 +10,7 @@ import Logging
 private func showAnImage(url: URL, box: UnsafeMutablePointer<GtkBox>) {
     let picture = Picture()
     picture.contentFit = .cover
-    gtk_box_append(box, picture.widget)
+    gtk_box_append(box, picture.native())
     picture.setImage(with: url)
     picture.setImage(with: ImageRequest(url: url, cachePolicy: .refresh))
 }
@@ -43,8 +43,8 @@ private func withoutAWidget(url: URL, urls: [URL]) async throws {
 
 private func setUp() {
     var configuration = ImageManager.Configuration()
-    configuration.memoryCacheLimit = 128 << 20
-    configuration.diskCache?.sizeLimit = 200_000_000
+    configuration.maximumMemoryCacheByteCount = 128 << 20
+    configuration.diskCache?.maximumByteCount = 200_000_000
     ImageManager.shared = ImageManager(configuration: configuration)
     WebImageLog.logger = Logger(label: "org.example.App.images")
 }

@@ -16,7 +16,7 @@ private func inspectBeside(window: UnsafeMutablePointer<GtkWindow>, sides: Unsaf
     var shown: UnsafeMutablePointer<GtkWidget>?
     ImageInspector.install(in: WidgetPointer(window)) { pane in
         if let old = shown { gtk_box_remove(sides, old) }
-        shown = pane?.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self)
+        shown = pane?.native()
         if let shown { gtk_box_append(sides, shown) }
     }
 }

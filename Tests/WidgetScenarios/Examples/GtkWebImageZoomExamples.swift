@@ -12,7 +12,7 @@ private func view(in window: UnsafeMutablePointer<GtkWindow>, url: URL) {
     view.setImage(with: url) { result in
         if case .failure(let error) = result { print(error) }
     }
-    gtk_window_set_child(window, view.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self))
+    gtk_window_set_child(window, view.native())
 }
 
 @MainActor
@@ -24,7 +24,7 @@ private func controls(view: ZoomView) {
     view.maximumZoom = 4
     view.onChange = { [weak view] in
         guard let view, let region = view.visibleRegion else { return }
-        print("\(view.zoom) device pixels per pixel of \(region), 1:\(view.reduction), \(view.pixelByteCount) bytes")
+        print("\(view.zoom) device pixels per pixel of \(region)")
     }
 }
 

@@ -7,14 +7,14 @@ import GtkWebImage
 @MainActor
 private func cells(urls: [URL], grid: OpaquePointer, grey: ImageColor) {
     let factory = ImageListFactory(width: 160, height: 120) { position in urls[position] }
-    gtk_grid_view_set_factory(grid, OpaquePointer(factory.nativeFactoryPointer))
+    gtk_grid_view_set_factory(grid, factory.nativeFactory)
 
     let rounded = ImageListFactory(
         width: 160,
         height: 120,
         placeholder: .color(grey),
         configure: { picture in
-            let cell = picture.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self)
+            let cell: UnsafeMutablePointer<GtkWidget> = picture.native()
             gtk_widget_add_css_class(cell, "rounded")
             gtk_widget_set_overflow(cell, GTK_OVERFLOW_HIDDEN)
             picture.imageTransition = .crossfade()
@@ -32,7 +32,7 @@ func wholeList(urls: [URL], window: UnsafeMutablePointer<GtkWindow>) {
     let selection = gtk_no_selection_new(model)
     let factory = ImageListFactory(width: 160, height: 120) { position in urls[position] }
     let view = gtk_grid_view_new(selection, nil)
-    gtk_grid_view_set_factory(OpaquePointer(view), OpaquePointer(factory.nativeFactoryPointer))
+    gtk_grid_view_set_factory(OpaquePointer(view), factory.nativeFactory)
     let scrolled = gtk_scrolled_window_new()
     gtk_scrolled_window_set_child(OpaquePointer(scrolled), view)
     gtk_window_set_child(window, scrolled)
@@ -40,19 +40,19 @@ func wholeList(urls: [URL], window: UnsafeMutablePointer<GtkWindow>) {
 
 @MainActor
 private func fullTransfer(selection: OpaquePointer, factory: ImageListFactory) {
-    let grid = gtk_grid_view_new(selection, OpaquePointer(g_object_ref(factory.nativeFactoryPointer)!))
+    let grid = gtk_grid_view_new(selection, OpaquePointer(g_object_ref(.init(factory.nativeFactory))!))
     _ = grid
 }
 
 @MainActor
 private func ownCells(url: URL, item: OpaquePointer) {
     WidgetPointer(gtk_list_item_get_child(item)).setImage(with: url)
-    WidgetPointer(gtk_list_item_get_child(item)).cancelCurrentImageLoad()
+    WidgetPointer(gtk_list_item_get_child(item)).cancelImageLoad()
 }
 
 @MainActor
 private func ahead(urls: [URL], attachments: [[URL]], grid: OpaquePointer) {
-    let prefetcher = ListPrefetcher(view: UnsafeMutableRawPointer(grid)) { position in
+    let prefetcher = ListPrefetcher(view: WidgetPointer(grid)) { position in
         ImageRequest(url: urls[position])
     }
     prefetcher.screensAhead = 2
@@ -61,10 +61,10 @@ private func ahead(urls: [URL], attachments: [[URL]], grid: OpaquePointer) {
 
 @MainActor
 private func listBox(urls: [URL], listBox: OpaquePointer) {
-    let rows = LazyRowBinder(container: UnsafeMutableRawPointer(listBox)) { row, index in
-        WidgetPointer(row).setImage(with: urls[index])
+    let rows = LazyRowBinder(container: WidgetPointer(listBox)) { row, index in
+        row.setImage(with: urls[index])
     } unbind: { row, _ in
-        WidgetPointer(row).clearImage()
+        row.clearImage()
     }
     _ = rows
 }

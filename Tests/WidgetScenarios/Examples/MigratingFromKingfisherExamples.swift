@@ -35,11 +35,13 @@ final class ProfileView {
 }
 
 func configureStorage() {
+    var downloader = ImageDownloader.Configuration()
+    downloader.idleTimeout = .seconds(30)
     var configuration = ImageManager.Configuration()
-    configuration.memoryCacheLimit = 64 << 20
-    configuration.diskCache?.sizeLimit = 200_000_000
+    configuration.maximumMemoryCacheByteCount = 64 << 20
+    configuration.diskCache?.maximumByteCount = 200_000_000
     configuration.diskCache?.maximumAge = .seconds(30 * 86_400)
     configuration.retryPolicy.maximumCount = 3
-    configuration.downloader.configuration.idleTimeout = .seconds(30)
+    configuration.downloader = ImageDownloader(configuration: downloader)
     ImageManager.shared = ImageManager(configuration: configuration)
 }

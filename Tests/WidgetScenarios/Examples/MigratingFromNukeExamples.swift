@@ -26,14 +26,14 @@ final class PhotoCell {
     }
 
     func prepareForReuse() {
-        picture.cancelCurrentImageLoad()
+        picture.cancelImageLoad()
     }
 }
 
 func configureCaches() {
     var configuration = ImageManager.Configuration()
     configuration.diskCache = ImageManager.Configuration.DiskCache(namespace: "photos")
-    configuration.memoryCacheLimit = 64 << 20
+    configuration.maximumMemoryCacheByteCount = 64 << 20
     ImageManager.shared = ImageManager(configuration: configuration)
 }
 

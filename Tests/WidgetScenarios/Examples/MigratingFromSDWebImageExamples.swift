@@ -39,7 +39,7 @@ final class PhotoScreen {
                 switch result {
                 case .success(let response): gtk_label_set_text(statusLabel, "\(response.image.naturalSize)")
                 case .failure(let error) where error.isCancelled: break
-                case .failure(let error): gtk_label_set_text(statusLabel, error.reason)
+                case .failure: gtk_label_set_text(statusLabel, "The image could not be loaded.")
                 }
             }
         )
@@ -52,7 +52,7 @@ func configureImages() {
     downloader.idleTimeout = .seconds(30)
     downloader.requestModifier = .headers(["Referer": "https://example.org"])
     var configuration = ImageManager.Configuration()
-    configuration.memoryCacheLimit = 64 << 20
+    configuration.maximumMemoryCacheByteCount = 64 << 20
     configuration.diskCache?.maximumAge = .seconds(30 * 86_400)
     configuration.downloader = ImageDownloader(configuration: downloader)
     ImageManager.shared = ImageManager(configuration: configuration)

@@ -42,13 +42,6 @@ actor Tokens {
     }
 }
 
-private func redirects(downloader: inout ImageDownloader.Configuration) {
-    downloader.redirectHandler = { redirect in
-        guard redirect.target.path().hasSuffix("/login") else { return redirect.target }
-        return nil
-    }
-}
-
 @MainActor
 enum PasswordDialog {
     static func ask(for host: String, _ realm: String) async -> NetworkOptions.Credential? {
@@ -128,7 +121,7 @@ private func bytes(url: URL) async throws {
 }
 
 private func metered() -> ObservationToken {
-    let followMetering: @Sendable (NetworkStatus) -> Void = { status in
+    let followMetering: @Sendable (ImageNetworkStatus) -> Void = { status in
         ImageManager.shared.isOffline = status.isMetered
     }
     followMetering(ImageManager.shared.networkStatus)

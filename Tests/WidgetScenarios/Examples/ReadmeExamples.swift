@@ -34,7 +34,7 @@ private func roundAvatar(url: URL, picture: Picture) {
     picture.setImage(with: ImageRequest(url: url, transformer: .circle(border: ImageBorder(width: 2, color: .white))))
     picture.imageTransition = .crossfade(duration: .milliseconds(200))
     picture.errorPlaceholder = .icon("image-missing-symbolic")
-    picture.retriesImageOnClick = true
+    picture.imageBinding.retriesOnClick = true
 }
 
 @MainActor
@@ -47,8 +47,8 @@ private func onAButton(url: URL, button: Button) {
 @MainActor
 private func inAList(urls: [URL], grid: OpaquePointer, item: OpaquePointer, url: URL) {
     let factory = ImageListFactory(width: 160, height: 120) { position in urls[position] }
-    gtk_grid_view_set_factory(grid, OpaquePointer(factory.nativeFactoryPointer))
+    gtk_grid_view_set_factory(grid, factory.nativeFactory)
 
     WidgetPointer(gtk_list_item_get_child(item)).setImage(with: url)
-    WidgetPointer(gtk_list_item_get_child(item)).cancelCurrentImageLoad()
+    WidgetPointer(gtk_list_item_get_child(item)).cancelImageLoad()
 }

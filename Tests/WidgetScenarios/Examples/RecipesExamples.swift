@@ -10,7 +10,7 @@ func addAvatar(_ url: URL?, to row: UnsafeMutablePointer<GtkBox>) {
     let avatar = Image()
     avatar.pixelSize = 40
     avatar.errorPlaceholder = .icon("avatar-default-symbolic")
-    gtk_box_append(row, avatar.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self))
+    gtk_box_append(row, avatar.native())
     let request = url.map { ImageRequest(url: $0, transformer: .circle()) }
     avatar.setImage(with: request, placeholder: .icon("avatar-default-symbolic"))
 }
@@ -25,9 +25,9 @@ func showDetail(of photo: URL, thumbnail: URL, in detail: Picture) {
 
 @MainActor
 func showSticker(_ url: URL, in bubble: Picture) {
-    bubble.fixedImageSize = (240, 180)
-    bubble.imagePlayback.loopCount = 3
-    bubble.imagePlayback.isSynchronized = true
+    bubble.imageBinding.fixedSize = (240, 180)
+    bubble.imageBinding.playback.loopCount = 3
+    bubble.imageBinding.playback.isSynchronized = true
     bubble.setImage(with: url, placeholder: .color(ImageColor(0xDEDDDA)))
 }
 
@@ -60,8 +60,7 @@ func keepForOfflineReading(_ images: [URL]) {
 @MainActor
 func clearCache(showingSizeIn label: OpaquePointer) async {
     let cache = ImageManager.shared.cache
-    cache.removeAllFromMemory()
-    await cache.removeAllFromDisk()
+    await cache.removeAll()
     let usage = await cache.diskUsage()
     gtk_label_set_text(label, "\(usage.byteCount / 1_000_000) MB")
 }

@@ -6,27 +6,23 @@ import GtkWebImageWidgets
 
 @MainActor
 private func transformers(picture: Picture, url: URL) {
-    let crop = ImageTransformer.resize(to: PixelSize(width: 400, height: 300), .cover)
+    let crop = ImageTransformer.resize(to: PixelSize(width: 400, height: 300), mode: .cover)
     picture.setImage(with: ImageRequest(url: url, transformer: crop + .rounded(12)))
-    picture.setImage(with: ImageRequest(url: url, transformer: ImageTransformer(Negative()) + .circle()))
+    picture.setImage(with: ImageRequest(url: url, transformer: negative + .circle()))
 }
 
-struct Negative: ImageTransforming {
-    let key = "negative 1"
-
-    func transform(_ image: WebImage) -> WebImage? {
-        let source = image.pixels
-        let pixels = PixelBuffer(size: source.size, format: source.format) { memory in
-            source.withUnsafeBytes { bytes in
-                for start in stride(from: 0, to: bytes.count, by: source.hasAlpha ? 4 : 3) {
-                    let alpha = source.hasAlpha ? bytes[start + 3] : 255
-                    for channel in start..<start + 3 { memory[channel] = alpha - bytes[channel] }
-                    if source.hasAlpha { memory[start + 3] = alpha }
-                }
+let negative = ImageTransformer.custom(key: "negative 1") { image in
+    let source = image.pixels
+    let pixels = PixelBuffer(size: source.size, format: source.format) { memory in
+        source.withUnsafeBytes { bytes in
+            for start in stride(from: 0, to: bytes.count, by: source.hasAlpha ? 4 : 3) {
+                let alpha = source.hasAlpha ? bytes[start + 3] : 255
+                for channel in start..<start + 3 { memory[channel] = alpha - bytes[channel] }
+                if source.hasAlpha { memory[start + 3] = alpha }
             }
         }
-        return pixels.map { WebImage(pixels: $0) }
     }
+    return pixels.map { WebImage(pixels: $0) }
 }
 
 @MainActor

@@ -16,7 +16,7 @@ private func lookAtTheLog() {
 @MainActor
 private func lookAtTheState(picture: Picture, url: URL) {
     picture.setImage(with: url) { result in print(result) }
-    print(picture.imageProgress.state, picture.currentImageURL ?? "no URL")
+    print(picture.imageProgress.state, picture.imageBinding.request?.url ?? "no URL")
 }
 
 @MainActor

@@ -11,11 +11,11 @@ func configureImages() {
     var configuration = ImageManager.Configuration()
     configuration.diskCache = ImageManager.Configuration.DiskCache(namespace: "photographs")
     // cache.memoryStorage.config.totalCostLimit = 64 << 20
-    configuration.memoryCacheLimit = 64 << 20
+    configuration.maximumMemoryCacheByteCount = 64 << 20
     // cache.memoryStorage.config.countLimit = 500
-    configuration.memoryCacheCountLimit = 500
+    configuration.maximumMemoryCacheCount = 500
     // cache.diskStorage.config.sizeLimit = 100_000_000
-    configuration.diskCache?.sizeLimit = 100_000_000
+    configuration.diskCache?.maximumByteCount = 100_000_000
     // cache.diskStorage.config.expiration = .days(30)
     configuration.diskCache?.maximumAge = .seconds(30 * 86_400)
     // let downloader = ImageDownloader(name: "photographs")
@@ -103,7 +103,7 @@ final class PhotographCell: PhotoCell {
     // override func prepareForReuse() {
     override func prepareForReuse() {
         // imageView.kf.cancelDownloadTask()
-        imageView.cancelCurrentImageLoad()
+        imageView.cancelImageLoad()
     }
 }
 
@@ -116,7 +116,7 @@ let table = PhotoTable("From Kingfisher", photos, cell: PhotographCell.self)
 // func tableView(_ tableView: UITableView, prefetchRowsAt indexPaths: [IndexPath]) {
 //     ImagePrefetcher(urls: indexPaths.map { photos[$0.row].url }).start()
 // }
-let listPrefetcher = ListPrefetcher(view: table.listView) { position in
+let listPrefetcher = ListPrefetcher(view: WidgetPointer(table.listView)) { position in
     var resource = ImageRequest(url: photos[position].url)
     resource.cacheKey = photos[position].url.path()
     return resource
@@ -131,7 +131,7 @@ ImagePrefetcher.shared.prefetch(photos.suffix(5).map(\.smallURL)) { result in
 
 table.addButton("Clear memory") {
     // ImageCache.default.clearMemoryCache()
-    ImageManager.shared.cache.removeAllFromMemory()
+    await ImageManager.shared.cache.removeAll(from: .memory)
 }
 
 table.addButton("Clear all") {
@@ -140,7 +140,7 @@ table.addButton("Clear all") {
     // await ImageCache.default.cleanExpiredDiskCache()
     await ImageManager.shared.cache.removeExpired()
     // await ImageCache.default.clearDiskCache()
-    await ImageManager.shared.cache.removeAllFromDisk()
+    await ImageManager.shared.cache.removeAll(from: .disk)
     // statusLabel.text = try await "\(ImageCache.default.diskStorageSize) bytes"
     table.statusText = "\(await ImageManager.shared.cache.diskUsage().byteCount) bytes"
 }

@@ -12,10 +12,10 @@ func configureImages() {
     //     $0.dataCache = try? DataCache(name: "photographs")
     configuration.diskCache = ImageManager.Configuration.DiskCache(namespace: "photographs")
     //     ($0.dataCache as? DataCache)?.sizeLimit = 100_000_000
-    configuration.diskCache?.sizeLimit = 100_000_000
+    configuration.diskCache?.maximumByteCount = 100_000_000
     //     $0.imageCache = ImageCache(costLimit: 64 << 20, countLimit: 500)
-    configuration.memoryCacheLimit = 64 << 20
-    configuration.memoryCacheCountLimit = 500
+    configuration.maximumMemoryCacheByteCount = 64 << 20
+    configuration.maximumMemoryCacheCount = 500
     //     $0.dataLoadingQueue.maxConcurrentOperationCount = 8
     var downloader = ImageDownloader.Configuration()
     downloader.maximumConcurrentTransfers = 8
@@ -97,7 +97,7 @@ final class PhotographCell: PhotoCell {
     // override func prepareForReuse() {
     override func prepareForReuse() {
         // NukeExtensions.cancelRequest(for: imageView)
-        imageView.cancelCurrentImageLoad()
+        imageView.cancelImageLoad()
     }
 }
 
@@ -111,7 +111,7 @@ let table = PhotoTable("From Nuke", photos, cell: PhotographCell.self)
 let prefetcher = ImagePrefetcher(manager: .shared, maximumConcurrentCount: 4)
 // func tableView(_: UITableView, prefetchRowsAt rows: [IndexPath]) { prefetcher.startPrefetching(with: rows.map(url)) }
 // func tableView(_: UITableView, cancelPrefetchingForRowsAt rows: [IndexPath]) { prefetcher.stopPrefetching(with: rows.map(url)) }
-let listPrefetcher = ListPrefetcher(view: table.listView, prefetcher: prefetcher) { position in
+let listPrefetcher = ListPrefetcher(view: WidgetPointer(table.listView), prefetcher: prefetcher) { position in
     ImageRequest(url: photos[position].url)
 }
 // prefetcher.didComplete = { statusLabel.text = "prefetched" }
@@ -120,15 +120,14 @@ prefetcher.prefetch(photos.suffix(5).map(\.url), to: .disk) { _ in table.statusT
 
 table.addButton("Clear memory") {
     // ImageCache.shared.removeAll()
-    ImageManager.shared.cache.removeAllFromMemory()
+    await ImageManager.shared.cache.removeAll(from: .memory)
 }
 
 table.addButton("Clear all") {
     // ImagePipeline.shared.cache.removeCachedImage(for: ImageRequest(url: photos[0].url))
     await ImageManager.shared.cache.remove(photos[0].url)
     // ImagePipeline.shared.cache.removeAll()
-    ImageManager.shared.cache.removeAllFromMemory()
-    await ImageManager.shared.cache.removeAllFromDisk()
+    await ImageManager.shared.cache.removeAll()
     // let isCached = ImagePipeline.shared.cache.containsCachedImage(for: ImageRequest(url: photos[0].url))
     let isCached = await !ImageManager.shared.cache.tiers(containing: photos[0].url).isEmpty
     // statusLabel.text = "cached: \(isCached)"

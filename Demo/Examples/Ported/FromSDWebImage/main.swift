@@ -17,9 +17,9 @@ func configureImages() {
     var configuration = ImageManager.Configuration()
     configuration.diskCache = ImageManager.Configuration.DiskCache(namespace: "photographs")
     // cache.config.maxMemoryCost = 64 << 20
-    configuration.memoryCacheLimit = 64 << 20
+    configuration.maximumMemoryCacheByteCount = 64 << 20
     // cache.config.maxDiskSize = 100_000_000
-    configuration.diskCache?.sizeLimit = 100_000_000
+    configuration.diskCache?.maximumByteCount = 100_000_000
     // cache.config.maxDiskAge = 30 * 86_400
     configuration.diskCache?.maximumAge = .seconds(30 * 86_400)
     // cache.config.diskCacheExpireType = .modificationDate
@@ -58,7 +58,7 @@ final class PhotographCell: PhotoCell {
     // func show(_ photo: Photo) {
     override func show(_ photo: Photo) {
         // let resize = SDImageResizingTransformer(size: CGSize(width: 320, height: 240), scaleMode: .aspectFill)
-        let resize = ImageTransformer.resize(to: PixelSize(width: 320, height: 240), .cover)
+        let resize = ImageTransformer.resize(to: PixelSize(width: 320, height: 240), mode: .cover)
         // let round = SDImageRoundCornerTransformer(radius: 12, corners: .allCorners, borderWidth: 1, borderColor: .white)
         let round = ImageTransformer.rounded(12, corners: .all, border: ImageBorder(width: 1, color: .white))
         // let rotate = SDImageRotationTransformer(angle: -.pi / 60, fitSize: true)
@@ -100,7 +100,7 @@ final class PhotographCell: PhotoCell {
     // override func prepareForReuse() {
     override func prepareForReuse() {
         // imageView.sd_cancelCurrentImageLoad()
-        imageView.cancelCurrentImageLoad()
+        imageView.cancelImageLoad()
     }
 }
 
@@ -113,7 +113,9 @@ let table = PhotoTable("From SDWebImage", photos, cell: PhotographCell.self)
 // func tableView(_ tableView: UITableView, prefetchRowsAt indexPaths: [IndexPath]) {
 //     SDWebImagePrefetcher.shared.prefetchURLs(indexPaths.map { photos[$0.row].url })
 // }
-let listPrefetcher = ListPrefetcher(view: table.listView) { position in ImageRequest(url: photos[position].url) }
+let listPrefetcher = ListPrefetcher(view: WidgetPointer(table.listView)) { position in
+    ImageRequest(url: photos[position].url)
+}
 
 // SDWebImagePrefetcher.shared.prefetchURLs(photos.suffix(5).map(\.url), progress: nil) { finished, skipped in
 ImagePrefetcher.shared.prefetch(photos.suffix(5).map(\.url)) { result in
@@ -123,14 +125,14 @@ ImagePrefetcher.shared.prefetch(photos.suffix(5).map(\.url)) { result in
 
 table.addButton("Clear memory") {
     // SDImageCache.shared.clearMemory()
-    ImageManager.shared.cache.removeAllFromMemory()
+    await ImageManager.shared.cache.removeAll(from: .memory)
 }
 
 table.addButton("Clear all") {
     // SDImageCache.shared.removeImage(forKey: key, fromDisk: true) {}
     await ImageManager.shared.cache.remove(photos[0].url)
     // SDImageCache.shared.clearDisk {}
-    await ImageManager.shared.cache.removeAllFromDisk()
+    await ImageManager.shared.cache.removeAll(from: .disk)
     // SDImageCache.shared.calculateSize { count, size in
     let usage = await ImageManager.shared.cache.diskUsage()
     // statusLabel.text = "\(count) files, \(size) bytes"

@@ -19,7 +19,7 @@ open class PhotoCell {
 
     /// Makes an empty cell.
     public required init() {
-        let image = imageView.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self)
+        let image: UnsafeMutablePointer<GtkWidget> = imageView.native()
         gtk_widget_set_size_request(image, 160, 120)
         let box = UnsafeMutableRawPointer(row).assumingMemoryBound(to: GtkBox.self)
         gtk_box_append(box, image)
@@ -45,6 +45,6 @@ open class PhotoCell {
     /// Whether the cell shows its photograph whole.
     final var isComplete: Bool {
         guard let photo, let image = imageView.currentImage else { return false }
-        return imageView.currentImageURL == photo.url && !image.isPartial
+        return imageView.imageBinding.request?.url == photo.url && !image.isPartial
     }
 }

@@ -1,12 +1,14 @@
 import WebImageCore
+import WebImageLinux
 
 /// The request of a caller of a binding.
 struct BindingRequest {
     /// The image; `nil` if the caller passed none.
     var image: ImageRequest?
-    var placeholder: Placeholder?
+    var placeholder: ImagePlaceholder?
     var options: BindingOptions
-    var manager: ImageManager
+    /// Named by the binding when the image is set.
+    var manager: ImageManager = .shared
     /// The images of an animation, of which ``image`` is the first.
     var sequence: ImageSequence?
     var progress: (@MainActor @Sendable (Int64, Int64?) -> Void)?
@@ -14,14 +16,12 @@ struct BindingRequest {
 
     init(
         _ source: (some ImageRequestConvertible)?,
-        placeholder: Placeholder?,
-        options: BindingOptions,
-        manager: ImageManager
+        placeholder: ImagePlaceholder?,
+        options: BindingOptions
     ) {
         image = source?.imageRequest
         self.placeholder = placeholder
         self.options = options
-        self.manager = manager
     }
 
     /// The same request without handlers.

@@ -44,7 +44,7 @@ extension ImageSlot {
             if self?.isMapped != false { self?.restartFailed(.network) }
         }
         let manager = current?.request.manager
-        let restart: @Sendable (NetworkStatus) -> Void = { [weak self] status in
+        let restart: @Sendable (ImageNetworkStatus) -> Void = { [weak self] status in
             guard status.isAvailable else { return }
             MainLoopDispatcher.shared.dispatch {
                 MainActor.assumeIsolated {

@@ -16,7 +16,7 @@ final class PlaceholderPresenter {
     }
 
     /// Shows a placeholder. A placeholder given by a URL waits for ``load(at:)``.
-    func show(_ placeholder: Placeholder?, _ manager: ImageManager, keepsPreview: Bool = false) {
+    func show(_ placeholder: ImagePlaceholder?, _ manager: ImageManager, keepsPreview: Bool = false) {
         cancel()
         guard target.attach() else { return }
         target.content?.show(placeholder, keepsPreview: keepsPreview)

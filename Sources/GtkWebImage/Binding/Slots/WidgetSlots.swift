@@ -57,6 +57,7 @@ final class WidgetSlots {
             switch place {
             case .application: return ApplicationIconTarget()
             case .paintable(let content): return StandaloneTarget(content)
+            case .handedOut: preconditionFailure("The slot was made when the paintable was handed out")
             case .widget(let place):
                 guard let presenters else { preconditionFailure("The object is not a GtkWidget") }
                 return presenters.makeTarget(for: place)

@@ -28,7 +28,7 @@ final class PicturePresenter {
 
     /// The size of the GtkPicture in application pixels, regardless of its content; `nil` for the size of its image.
     ///
-    /// With only a size request, the picture would also request the size of its image, and the width that fits each
+    /// If it had only a size request, the GtkPicture would also request the size of its image, and the width that fits each
     /// height. This layout manager requests nothing, so that only the size request counts.
     var fixedSize: (width: Int, height: Int)? {
         didSet {
@@ -73,7 +73,7 @@ final class PicturePresenter {
             shown = other
         }
         guard let shown else { return }
-        let native = OpaquePointer(shown.nativePaintablePointer)
+        let native = shown.nativePaintable
         if gtk_picture_get_paintable(OpaquePointer(picture)) != native {
             gtk_picture_set_paintable(OpaquePointer(picture), native)
         }

@@ -60,7 +60,7 @@ final class PictureTarget: SlotTarget {
     /// The sides that the widget has only because its image is missing or it shows a placeholder; `nil` for a side that
     /// it will keep. GtkPicture uses 16 application pixels for content without a size.
     private func placeholderSize(in picture: UnsafeMutablePointer<GtkWidget>) -> (width: Int?, height: Int?) {
-        guard paintable.image == nil else { return (nil, nil) }
+        guard paintable.content.image == nil else { return (nil, nil) }
         var requested: (Int32, Int32) = (-1, -1)
         gtk_widget_get_size_request(picture, &requested.0, &requested.1)
         guard requested.0 < 0 || requested.1 < 0 else { return (nil, nil) }

@@ -43,7 +43,7 @@ final class PropertyTarget: SlotTarget {
     func attach() -> Bool {
         guard let widget = widget.pointer else { return false }
         let shown = UnsafeMutableRawPointer(widget).objectProperty(property)
-        return shown == paintable.nativePaintablePointer || isWithdrawn && shown == nil
+        return shown == paintable.pointer || isWithdrawn && shown == nil
     }
 
     var fixedSize: (width: Int, height: Int)? {
@@ -67,7 +67,7 @@ final class PropertyTarget: SlotTarget {
     private func place() {
         guard let widget = widget.pointer.map({ UnsafeMutableRawPointer($0) }) else { return }
         isWithdrawn = isWithdrawnWithoutSize && !paintable.content.hasIntrinsicSize
-        let shown = isWithdrawn ? nil : paintable.nativePaintablePointer
+        let shown = isWithdrawn ? nil : paintable.pointer
         // Setting the same paintable would invalidate the layout.
         if widget.objectProperty(property) != shown { widget.setObjectProperty(property, shown) }
     }

@@ -29,7 +29,7 @@ final class WidgetPresenters {
         case .image(let state): makeImageTarget(for: state)
         case .background(let state): makeBackgroundTarget(for: state)
         case .icon(let position):
-            PropertyTarget(widget: widget, property: "\(position.rawValue)-icon-paintable") { _ in 16 }
+            PropertyTarget(widget: widget, property: "\(position)-icon-paintable") { _ in 16 }
         }
     }
 

@@ -25,7 +25,7 @@ final class WindowIconTarget: SlotTarget {
     func decodeSize() -> DecodeSize? { .contain(PixelSize(width: 128, height: 128)) }
 
     func changed() {
-        window.pointer.map { icon.show(paintable.image, in: [$0]) }
+        window.pointer.map { icon.show(paintable.content.image, in: [$0]) }
     }
 }
 
@@ -40,7 +40,7 @@ final class ApplicationIconTarget: SlotTarget {
             let reference = WidgetReference(UnsafeMutableRawPointer(window))
             // A window has its surface from realize on.
             UnsafeMutableRawPointer(window).connect("realize") {
-                guard let image = self?.paintable.image else { return }
+                guard let image = self?.paintable.content.image else { return }
                 reference.pointer?.setWindowIcon(image)
             }
         }
@@ -52,8 +52,8 @@ final class ApplicationIconTarget: SlotTarget {
     func decodeSize() -> DecodeSize? { .contain(PixelSize(width: 128, height: 128)) }
 
     func changed() {
-        WindowIcon.ofApplication = paintable.image
-        icon.show(paintable.image, in: Toplevels.all)
+        WindowIcon.ofApplication = paintable.content.image
+        icon.show(paintable.content.image, in: Toplevels.all)
     }
 }
 

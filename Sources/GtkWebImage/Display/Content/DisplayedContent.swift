@@ -12,7 +12,7 @@ enum DisplayedContent {
     /// A GdkPaintable of the app.
     case paintable(GObjectBox)
 
-    init(_ placeholder: Placeholder?) {
+    init(_ placeholder: ImagePlaceholder?) {
         switch placeholder?.kind {
         case .image(let image): self = .image(image)
         case .icon(let name, let size): self = .icon(PlaceholderIcon(name, pixelSize: size))

@@ -3,7 +3,7 @@
 @preconcurrency @MainActor
 public struct ImageIndicator: Sendable {
     /// The look of the indicator.
-    public var style: any ImageIndicating
+    package var style: any ImageIndicating
     /// The time that a load must take before the indicator appears. Default: 0.15 s.
     public var delay: Duration
 

@@ -53,7 +53,7 @@ public struct ImageTransition: Sendable {
     /// ![An image slides in and pushes the other one out](transition-push)
     ///
     /// - Parameters:
-    ///   - pushesOutgoing: Whether the outgoing image leaves at the opposite edge. Default: no, it stays in place.
+    ///   - edge: The edge at which the incoming image enters. Default: the right one.
     ///   - pushesOutgoing: Whether the outgoing image leaves at the opposite edge. By default it stays in place.
     ///   - duration: The length of the transition. Default: 0.25 s.
     public static func slide(
@@ -101,7 +101,7 @@ public struct ImageTransition: Sendable {
 /// A transition effect. It is pure arithmetic, evaluated for each frame on the main thread.
 public protocol ImageTransitioning: Sendable {
     /// Returns how both images are drawn.
-    /// - Parameter progress: From 0 (only the outgoing image) to 1 (only the incoming one).
+    /// - Parameter progress: A number from 0, where only the outgoing image is seen, to 1, where only the incoming one is.
     func layers(at progress: Double) -> TransitionLayers
 }
 
@@ -116,7 +116,7 @@ public struct ImageEasing: Sendable {
     }
 
     /// Returns the progress at a share of the duration, which is clamped to 0...1.
-    public func value(at time: Double) -> Double { curve(min(max(time, 0), 1)) }
+    package func value(at time: Double) -> Double { curve(min(max(time, 0), 1)) }
 
     /// A constant pace.
     public static let linear = ImageEasing { $0 }

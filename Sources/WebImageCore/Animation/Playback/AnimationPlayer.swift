@@ -2,7 +2,7 @@
 ///
 /// Playback follows the clock: late frames are skipped, so that nothing drifts. If decoding is slower than playback,
 /// the player shows the available frames, and each loop waits for the end of the previous one. The player wakes up only
-/// when a frame is due. A widget creates its own player (`ImageBindable.animationPlayer`). Use all members on the main
+/// when a frame is due. A widget creates its own player (`ImageBinding.player`). Use all members on the main
 /// thread.
 @preconcurrency @MainActor
 public final class AnimationPlayer {

@@ -3,7 +3,7 @@ public struct ImagePlayback: Sendable, Hashable {
     /// Whether playback starts automatically. Default: true.
     public var isAutomatic = true
     /// The order of the frames. Default: from the first to the last.
-    public var mode = PlaybackMode.normal
+    public var mode = ImagePlayback.Mode.normal
     /// The playback rate: 2 plays at double speed, 0 pauses. Default: 1.
     public var rate = 1.0
     /// The number of times to play the animation; 0 means endlessly. Default: the loop count of the file.
@@ -23,16 +23,18 @@ public struct ImagePlayback: Sendable, Hashable {
     public init() {}
 }
 
-/// The order in which the frames of an animation are shown.
-public enum PlaybackMode: Sendable, CaseIterable {
-    /// Plays from the first frame to the last.
-    case normal
-    /// Plays from the last frame to the first.
-    case reverse
-    /// Plays from the first frame to the last and back again.
-    case bounce
-    /// Plays from the last frame to the first and back again.
-    case reversedBounce
+extension ImagePlayback {
+    /// The order in which the frames of an animation are shown.
+    public enum Mode: Sendable, CaseIterable {
+        /// Plays from the first frame to the last.
+        case normal
+        /// Plays from the last frame to the first.
+        case reverse
+        /// Plays from the first frame to the last and back again.
+        case bounce
+        /// Plays from the last frame to the first and back again.
+        case reversedBounce
+    }
 }
 
 /// The clock of animations. Tests replace it with one that they advance.

@@ -26,7 +26,7 @@ package struct PlaybackTimeline: Sendable {
     /// - Parameters:
     ///   - durations: The durations of the frames of the file; at least one.
     ///   - loopCount: The number of loops; 0 means endlessly.
-    package init(durations: [Duration], mode: PlaybackMode, loopCount: Int) {
+    package init(durations: [Duration], mode: ImagePlayback.Mode, loopCount: Int) {
         frameCount = durations.count
         let up = Array(0..<frameCount)
         // The first and the last frame of a bounce appear once per loop, not twice.

@@ -2,8 +2,8 @@ public import FoundationEssentials
 
 /// A store for the bytes of images, on disk or wherever an app has room.
 ///
-/// Several threads of the I/O queue call it at a time. Every method may block but store(_:) and those that name a file or count
-/// failures; the latter are called on the thread of whoever asks.
+/// Several threads of the I/O queue call it at a time. Every method may block except ``store(_:)`` and ``path(for:)``, which is
+/// called on the thread of its caller.
 public protocol DataCaching: Sendable {
     /// The entry of a key; `nil` when there is none, or it is damaged.
     func entry(for key: String) -> CacheEntry?
@@ -35,15 +35,8 @@ public protocol DataCaching: Sendable {
     /// The number and the size of the entries.
     var usage: CacheUsage { get }
 
-    /// The file of a key within the directory of the cache, whether it exists or not. Default: `nil`, for caches without
-    /// files.
-    func fileName(for key: String) -> String?
-
     /// The path of a key's file, whether it exists or not. Default: `nil`, for caches without files.
     func path(for key: String) -> String?
-
-    /// The number of operations that have failed since the start. Default: 0.
-    var failureCount: Int { get }
 }
 
 extension DataCaching {
@@ -58,16 +51,12 @@ extension DataCaching {
     /// Does nothing, for caches without a limit or with one that they keep by themselves.
     public func removeExpired() {}
     /// Returns `nil`, for caches without files.
-    public func fileName(for key: String) -> String? { nil }
-    /// Returns `nil`, for caches without files.
     public func path(for key: String) -> String? { nil }
-    /// Returns 0, for caches that do not count their failures.
-    public var failureCount: Int { 0 }
 }
 
 /// The bytes of an image in a cache, with what is known about them.
 public struct CacheEntry: Sendable, Equatable {
-    /// The key: for an original, the URL.
+    /// The key, as ``ImageManager/cacheKey(for:)`` returns it for an original.
     public var key: String
     /// The bytes of the file, as its loader delivered them.
     public var data: Data

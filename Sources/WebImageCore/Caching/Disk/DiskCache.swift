@@ -117,7 +117,7 @@ package final class DiskCache: DataCaching {
         return CacheUsage(
             count: stored.count,
             byteCount: stored.reduce(0) { $0 + $1.size },
-            byteLimit: limits.sizeLimit
+            maximumByteCount: limits.sizeLimit
         )
     }
 }

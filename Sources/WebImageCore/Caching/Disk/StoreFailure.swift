@@ -38,7 +38,7 @@ package enum StoreFailure: Error, Sendable, Equatable {
         case .tooLarge(let limit):
             (
                 "The disk cache keeps no image of more than \(Magnitude.bytes(limit)), a quarter of its limit",
-                "Raise ImageManager.Configuration.DiskCache.sizeLimit, or store a smaller file."
+                "Raise ImageManager.Configuration.DiskCache.maximumByteCount, or store a smaller file."
             )
         case .metadataTooLarge:
             (

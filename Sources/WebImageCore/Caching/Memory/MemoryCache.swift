@@ -3,7 +3,7 @@ import Synchronization
 /// A memory cache that evicts the least recently used images when their pixels exceed a limit.
 ///
 /// An evicted image that is still in use is found all the same: the cache keeps a weak reference.
-package final class MemoryCache: MemoryCaching {
+package final class MemoryCache: Sendable {
     fileprivate struct Weak {
         weak var storage: WebImage.Storage?
     }
@@ -61,7 +61,7 @@ package final class MemoryCache: MemoryCaching {
             var statistics = state.statistics
             statistics.count = state.keptCount
             statistics.byteCount = state.cost
-            statistics.byteLimit = limits.cost
+            statistics.maximumByteCount = limits.cost
             return statistics
         }
     }
@@ -99,7 +99,7 @@ package final class MemoryCache: MemoryCaching {
             if state.images[best.index] == nil {
                 state.images[best.index] = best.image
                 state.evicted[best.index].storage = nil
-                state.cost += best.image.cost
+                state.cost += best.image.byteCount
                 state.evictedCount -= 1
             } else if state.head != best.index {
                 state.unlink(best.index)
@@ -113,7 +113,7 @@ package final class MemoryCache: MemoryCaching {
 
     package func store(_ entry: MemoryEntry) {
         let (image, key) = (entry.image, entry.key)
-        guard image.cost <= limits.cost, limits.count > 0, !image.isPartial else { return }
+        guard image.byteCount <= limits.cost, limits.count > 0, !image.isPartial else { return }
         state.release { state in
             // An image that is decoded again at the same size replaces the old one.
             let same = state.byKey[key]?.first { state.isSameSize($0, image) }
@@ -196,7 +196,7 @@ extension MemoryCache.State {
             terms.append(entry.terms)
         }
         byKey[key, default: []].append(index)
-        cost += image.cost
+        cost += image.byteCount
         linkFirst(index)
     }
 
@@ -212,7 +212,7 @@ extension MemoryCache.State {
             unlink(index)
             images[index] = nil
             self.evicted[index].storage = image.storage
-            cost -= image.cost
+            cost -= image.byteCount
             evictedCount += 1
             statistics.evictionCount += 1
             evicted.append(image)
@@ -235,7 +235,7 @@ extension MemoryCache.State {
         let image = exchange(&images[index], with: nil)
         if let image {
             unlink(index)
-            cost -= image.cost
+            cost -= image.byteCount
         } else {
             evictedCount -= 1
             evicted[index].storage = nil

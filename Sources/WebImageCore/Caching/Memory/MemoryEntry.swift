@@ -1,11 +1,11 @@
 import FoundationEssentials
 
 /// An image in a memory cache, with what is known about it.
-public struct MemoryEntry: Sendable {
+package struct MemoryEntry: Sendable {
     /// The image, without its size: what a ``MemoryQuery`` asks for.
-    public let key: ImageKey
+    package let key: ImageKey
     /// The image. Several sizes of it have the same key.
-    public let image: WebImage
+    package let image: WebImage
     let origin: MemoryImageOrigin
     let terms: MemoryTerms?
 
@@ -19,14 +19,6 @@ public struct MemoryEntry: Sendable {
         self.image = image
         self.origin = origin
         self.terms = terms
-    }
-
-    /// Whether the image is too old to serve, by ``CacheLifetime/memory`` of its request or the lifetime of the configuration.
-    public var isExpired: Bool { terms?.isOver ?? false }
-
-    /// Whether another entry is the same image at the same size, so that a cache keeps one of them.
-    public func replaces(_ other: MemoryEntry) -> Bool {
-        key == other.key && image.decodedSize == other.image.decodedSize
     }
 }
 

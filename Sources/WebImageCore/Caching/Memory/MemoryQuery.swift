@@ -1,13 +1,13 @@
 /// A search for the image that serves a request.
-public struct MemoryQuery: Sendable {
+package struct MemoryQuery: Sendable {
     /// The image, without its size.
-    public let key: ImageKey
+    let key: ImageKey
     /// The requested size; `nil` for any size, of which the largest is best.
     let size: DecodeSize?
     /// Whether an image up to twice as large serves as well.
     let acceptsLarger: Bool
     /// Whether the cache was asked for the same load before, so that it counts no second miss.
-    public package(set) var isRepeated = false
+    package var isRepeated = false
 
     package init(key: ImageKey, size: DecodeSize?, acceptsLarger: Bool) {
         self.key = key
@@ -17,22 +17,6 @@ public struct MemoryQuery: Sendable {
 
     package init(_ request: ImageRequest) {
         self.init(key: ImageKey(request), size: request.resolvedDecodeSize, acceptsLarger: request.acceptsLarger)
-    }
-
-    /// Whether an entry serves: it has the key, has not expired, and has the size that is asked for. A widget, which scales what
-    /// it draws, is also served by an image of up to twice its size, and by one of any larger size that the app has stored.
-    public func isServed(by entry: MemoryEntry) -> Bool {
-        entry.key == key && isServed(by: entry.image, from: entry.origin) && !entry.isExpired
-    }
-
-    /// The entry that serves best: the smallest of those that do, or the largest when any size will do; `nil` when none serves.
-    public func best(of entries: some Sequence<MemoryEntry>) -> MemoryEntry? {
-        var best: MemoryEntry?
-        for entry in entries where isServed(by: entry) {
-            if let best, !isBetter(entry.image, than: best.image) { continue }
-            best = entry
-        }
-        return best
     }
 
     /// Whether an image fits better than another one that serves.

@@ -105,7 +105,7 @@ extension JobGraph.Fetch {
     /// Everything that the bytes depend on. Fetches with equal keys get the same bytes from the same places.
     struct Key: Hashable, Sendable {
         let url: String
-        let policy: CachePolicy
+        let policy: ImageRequest.CachePolicy
         let queriesOriginals: Bool
         let storesOriginals: Bool
         let networkOptions: Box<NetworkOptions>?

@@ -53,10 +53,10 @@ struct FetchStage: PipelineStage {
             priority: fetch.priority,
             wantsData: fetch.wantsStreaming,
             options: fetch.request.networkOptions,
-            validators: validators,
-            shouldLoad: context.dependencies.shouldLoad
+            validators: validators
         )
-        // The system may be wrong about the network, for example behind a VPN. One quick attempt finds out.
+        request.shouldLoad = context.dependencies.shouldLoad
+        // The system may be wrong about the network, as behind a VPN. One quick attempt tells.
         request.isQuickAttempt = !loader.canReach(request.url, context.dependencies.network.status)
         request.age = id.number
         request.maximumByteCount = context.dependencies.maximumByteCount

@@ -70,7 +70,7 @@ struct InterceptorStage: PipelineStage {
     /// The error with the attempts of all loads that interceptors have started.
     private func told(_ error: ImageError, of load: Load) -> ImageError {
         var failures = load.failures.withLock { $0 }
-        if error.history.isEmpty {
+        if error.attempts.isEmpty {
             failures.append(ImageError.Attempt(error, of: load.request.url, from: nil, to: clock.now))
         }
         guard let last = failures.popLast() else { return error }
@@ -104,7 +104,7 @@ struct InterceptorStage: PipelineStage {
         do {
             return try await child.response
         } catch {
-            load.add(error.history)
+            load.add(error.attempts)
             throw error
         }
     }

@@ -6,7 +6,7 @@ struct RetryStage: PipelineStage {
     func recover(_ id: JobGraph.Fetch.ID, from error: ImageError) {
         guard let fetch = graph.withLock({ $0.fetches[id] }) else { return }
         var error = error
-        error.attempts = max(fetch.attemptCount, 1)
+        error.attemptCount = max(fetch.attemptCount, 1)
         /// The error that is reported along with the cached image that is used instead.
         func told() -> ImageError { fetch.ending(with: error, at: clock.now) }
         if let entry = fetch.usableOriginal, isUsable(entry, despite: error) {

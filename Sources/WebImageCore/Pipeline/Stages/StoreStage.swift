@@ -23,7 +23,7 @@ struct StoreStage: PipelineStage {
         else { return }
         let entry = MemoryEntry(image, for: key, terms: terms(of: response, for: job.request))
         memoryCache.store(entry)
-        if !versions.isCurrent(mark, of: key.source) { memoryCache.discard(entry) }
+        if !versions.isCurrent(mark, of: key.source) { memoryCache.remove(entry) }
     }
 
     private func terms(of response: ResponseMetadata, for request: ImageRequest) -> MemoryTerms? {

@@ -1,9 +1,9 @@
 /// Lays a color over the image.
 struct TintStep: PixelTransforming {
     let color: ImageColor
-    let mode: BlendMode
+    let mode: ImageTransformer.BlendMode
 
-    var key: String { mode == .sourceAtop ? "tint(\(color.rgba))" : "tint(\(color.rgba),\(mode.rawValue))" }
+    var key: String { mode == .sourceAtop ? "tint(\(color.rgba))" : "tint(\(color.rgba),\(mode))" }
 
     func apply(to pixels: PixelBuffer, scale: Double) -> PixelBuffer? {
         pixels.blended(with: .color(color.pixel()), mode)
@@ -17,11 +17,11 @@ struct OverlayStep: PixelTransforming {
     let name: String
     /// Where the overlay is, at its own size; `nil` stretches it to the image.
     let place: ImagePoint?
-    let mode: BlendMode
+    let mode: ImageTransformer.BlendMode
 
     var key: String {
         // The name may be any text, whose end only its length tells.
-        "overlay(\(mode.rawValue),\(place.map { "\($0.x),\($0.y)" } ?? "all"),\(name.utf8.count):\(name))"
+        "overlay(\(mode),\(place.map { "\($0.x),\($0.y)" } ?? "all"),\(name.utf8.count):\(name))"
     }
 
     func apply(to pixels: PixelBuffer, scale: Double) -> PixelBuffer? {

@@ -1,28 +1,30 @@
-/// How an image is made to fit another size.
-public enum ResizeMode: Sendable {
-    /// The whole image at the largest size that fits inside, with its aspect ratio. One side may be shorter.
-    ///
-    /// ![The whole image, with an outline around it, narrower than it was asked for](transformer-resize-contain)
-    case contain
-    /// Exactly that size, with the aspect ratio of the image. Whatever exceeds it is cut off around the focus, which is the middle
-    /// by default.
-    ///
-    /// ![The middle of the image, with an outline of the size that was asked for](transformer-resize-cover)
-    case cover
-    /// Exactly that size, without regard to the aspect ratio.
-    ///
-    /// ![The whole image, made wide, with an outline of the size that was asked for](transformer-resize-stretch)
-    case stretch
-    /// The whole image in the middle of exactly that size, on a transparent background.
-    ///
-    /// ![The whole image in an outline of the size that was asked for, transparent at its sides](transformer-resize-letterbox)
-    case letterbox
+extension ImageTransformer {
+    /// How an image is made to fit another size.
+    public enum ResizeMode: Sendable {
+        /// The whole image at the largest size that fits inside, with its aspect ratio. One side may be shorter.
+        ///
+        /// ![The whole image, with an outline around it, narrower than it was asked for](transformer-resize-contain)
+        case contain
+        /// Exactly that size, with the aspect ratio of the image. Whatever exceeds it is cut off around the focus, which is the middle
+        /// by default.
+        ///
+        /// ![The middle of the image, with an outline of the size that was asked for](transformer-resize-cover)
+        case cover
+        /// Exactly that size, without regard to the aspect ratio.
+        ///
+        /// ![The whole image, made wide, with an outline of the size that was asked for](transformer-resize-stretch)
+        case stretch
+        /// The whole image in the middle of exactly that size, on a transparent background.
+        ///
+        /// ![The whole image in an outline of the size that was asked for, transparent at its sides](transformer-resize-letterbox)
+        case letterbox
+    }
 }
 
 /// Resizes the image to a size in pixels.
 struct ResizeStep: PixelTransforming {
     let size: PixelSize
-    let mode: ResizeMode
+    let mode: ImageTransformer.ResizeMode
     /// The point that stays in view.
     let focus: ImagePoint
 

@@ -8,13 +8,13 @@ import GtkWebImage
 ///         .frame(minWidth: 320, minHeight: 240)
 public struct WebPicture: SimpleView {
     private let url: URL?
-    private let placeholder: Placeholder?
+    private let placeholder: ImagePlaceholder?
 
     /// Creates a view of an image.
     /// - Parameters:
     ///   - url: The URL of the image; `nil` for none.
     ///   - placeholder: What is shown until there is an image. Default: nothing.
-    public init(_ url: URL?, placeholder: Placeholder? = nil) {
+    public init(_ url: URL?, placeholder: ImagePlaceholder? = nil) {
         self.url = url
         self.placeholder = placeholder
     }

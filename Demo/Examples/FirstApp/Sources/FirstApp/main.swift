@@ -3,11 +3,6 @@ import Foundation
 import GtkWebImage
 import GtkWebImageWidgets
 
-extension GtkWidgetConvertible {
-    /// The widget as the C functions of GTK take it.
-    var widget: UnsafeMutablePointer<GtkWidget> { nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self) }
-}
-
 let app = gtk_application_new("org.example.FirstApp", GApplicationFlags(rawValue: 0))!
 
 @MainActor
@@ -15,7 +10,7 @@ func showWindow() {
     let window = UnsafeMutableRawPointer(gtk_application_window_new(app)!).assumingMemoryBound(to: GtkWindow.self)
     gtk_window_set_default_size(window, 800, 600)
     let picture = Picture()
-    gtk_window_set_child(window, picture.widget)
+    gtk_window_set_child(window, picture.native())
     let url = URL(string: "https://picsum.photos/800/600")
     picture.setImage(with: url, placeholder: .icon("image-x-generic-symbolic")) { result in
         if case .failure(let error) = result { print(error) }

@@ -15,7 +15,7 @@ extension Gtk.Picture: @retroactive PictureBindable {
 ///         .frame(width: 320, height: 240)
 public struct WebImageView: GtkWidgetRepresentable {
     private let url: URL?
-    private let placeholder: Placeholder?
+    private let placeholder: ImagePlaceholder?
     private let transition: ImageTransition?
 
     /// Creates a view of an image.
@@ -23,7 +23,7 @@ public struct WebImageView: GtkWidgetRepresentable {
     ///   - url: The URL of the image; `nil` for none.
     ///   - placeholder: What is shown until there is an image. Default: nothing.
     ///   - transition: The transition from the placeholder to the image. Default: none.
-    public init(_ url: URL?, placeholder: Placeholder? = nil, transition: ImageTransition? = nil) {
+    public init(_ url: URL?, placeholder: ImagePlaceholder? = nil, transition: ImageTransition? = nil) {
         self.url = url
         self.placeholder = placeholder
         self.transition = transition

@@ -14,7 +14,7 @@ public final class PhotoWindow {
     /// Presents the window and loads the photo.
     public init(_ url: URL) {
         gtk_window_set_default_size(window, 800, 600)
-        gtk_window_set_child(window, picture.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self))
+        gtk_window_set_child(window, picture.native())
         picture.errorPlaceholder = .icon("image-missing-symbolic")
         picture.setImage(with: url)
         gtk_window_present(window)

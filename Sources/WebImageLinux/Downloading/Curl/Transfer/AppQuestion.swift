@@ -6,9 +6,7 @@ struct AppQuestion: Sendable {
     enum Answer: Sendable {
         /// The request that the request modifier returned; `nil` if it refuses the request.
         case request(RequestModifier.Request?, for: TransferRequest)
-        /// The target of a redirect.
-        case target(URL)
-        /// The credential that a server or proxy has asked for.
+        /// What a server or proxy has asked for.
         case credential(NetworkOptions.Credential)
         /// The app wants the load to fail, or has no credential.
         case refusal

@@ -70,7 +70,6 @@ extension CurlTransfer {
     func goOn(with answer: AppQuestion.Answer, to question: AppQuestion) -> Outcome {
         switch answer {
         case .request(let modified, let request): return use(modified, for: request)
-        case .target(let target): return follow(target)
         case .credential(let credential):
             if let challenge = exchange.challenge {
                 exchange.request.answers[challenge.party] = (credential, challenge.scheme)
@@ -133,16 +132,7 @@ extension CurlTransfer {
             let cause = "it is one more than the limit of \(configuration.maximumRedirects)"
             return .failed(exchange.badRedirect(cause))
         }
-        guard let handler = configuration.redirectHandler, let head = exchange.head else { return follow(target) }
-        let redirect = ImageDownloader.Redirect(response: head, target: target)
-        let reason = "The redirect handler does not follow the server's redirect to \(target.textForMessages)"
-        let remedy = "Return a URL from redirectHandler in the downloader's configuration if it may be followed."
-        let refusal = exchange.error(.badRedirect, reason, remedy: remedy)
-        return .question(
-            AppQuestion("The redirect handler", refusal: refusal) {
-                try await handler(redirect).map { .target($0) } ?? .refusal
-            }
-        )
+        return follow(target)
     }
 
     private func follow(_ target: URL) -> Outcome {

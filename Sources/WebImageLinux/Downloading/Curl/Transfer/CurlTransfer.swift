@@ -214,11 +214,6 @@ extension CurlTransfer {
 
     private func reportProgress() {
         let (count, expected) = (Int64(exchange.body.count), exchange.expectedCount)
-        if let expected, count < expected {
-            let fraction = exchange.request.configuration.minimumProgressFraction.bounded(to: 0...1, ifNaN: 0)
-            guard Double(count - exchange.reportedCount) >= Double(expected) * fraction else { return }
-        }
-        exchange.reportedCount = count
         for operation in operations { operation.send(.progress(received: count, expected: expected)) }
     }
 

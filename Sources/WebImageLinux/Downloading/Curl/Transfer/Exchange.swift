@@ -69,9 +69,7 @@ final class Exchange {
     var expectedCount: Int64?
     /// The length of the part that was kept from an interrupted transfer; `nil` if the body was not resumed.
     var resumedCount: Int64?
-    /// The length of the body at the last progress report.
-    var reportedCount: Int64 = 0
-    /// Whether the rest was last expected to arrive sooner than a new request would get its first byte.
+    /// Whether the rest was last expected to arrive sooner than a new request would bring its first byte.
     var isNearlyComplete = false
     private var discardedCount = 0
 

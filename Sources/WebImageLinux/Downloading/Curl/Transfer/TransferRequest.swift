@@ -59,7 +59,7 @@ struct TransferRequest {
     }
 
     var modifier: RequestModifier? { key.options.requestModifier ?? configuration.requestModifier }
-    var decryptor: Decryptor? { key.options.decryptor ?? configuration.decryptor }
+    var decryptor: ImageDecryptor? { key.options.decryptor ?? configuration.decryptor }
     var redirectCount: Int { redirects?.responses.count ?? 0 }
     var totalTimeout: Duration? { key.options.totalTimeout ?? configuration.totalTimeout }
 

@@ -1,7 +1,7 @@
 internal import CWebImageGtk4
 
 /// How an image fits into its widget, like GtkContentFit.
-public enum ContentFit: Sendable {
+public enum ImageContentFit: Sendable {
     /// Stretched to the size of the widget, without keeping the aspect ratio.
     ///
     /// ![A square image made as wide as its widget](fit-stretch)

@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-extension Decryptor {
+extension ImageDecryptor {
     /// Decrypts the loaded bytes.
     package func result(
         of loaded: LoaderResult,

@@ -1,16 +1,7 @@
 public import FoundationEssentials
-public import WebImageCore
 
 extension ImageDownloader {
-    /// The redirect of a server's response, for ``Configuration/redirectHandler``.
-    public struct Redirect: Sendable {
-        /// The head of the response: its `url` is the URL that redirects, its `status` 301, 302, 303, 307 or 308.
-        public let response: ResponseHead
-        /// The absolute URL of the Location field.
-        public let target: URL
-    }
-
-    /// The demand of a server or a proxy for a user name and a password (RFC 9110, 11), for ``Configuration/credential``.
+    /// A demand of a server or a proxy for a user name and a password (RFC 9110, 11), for ``Configuration/credential``.
     public struct CredentialRequest: Sendable {
         /// The URL that is requested.
         public let url: URL

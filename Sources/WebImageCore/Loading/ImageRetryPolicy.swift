@@ -1,5 +1,5 @@
 /// When a failed load is retried: with exponential backoff and jitter.
-public struct RetryPolicy: Sendable {
+public struct ImageRetryPolicy: Sendable {
     /// The number of retries after the first attempt. Default: 2.
     public var maximumCount = 2
     /// The delay before the first retry. Default: 0.5 seconds.
@@ -20,8 +20,8 @@ public struct RetryPolicy: Sendable {
     public init() {}
 
     /// The policy that never retries: an error ends the load at once.
-    public static var never: RetryPolicy {
-        var policy = RetryPolicy()
+    public static var never: ImageRetryPolicy {
+        var policy = ImageRetryPolicy()
         policy.maximumCount = 0
         return policy
     }
