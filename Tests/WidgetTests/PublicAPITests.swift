@@ -34,10 +34,13 @@ struct PublicAPITests {
                 + ["-target", Self.target, "-I", "\(Self.build)/Modules"] + Self.moduleMaps + Self.headers
         )
         #expect(result.exitCode == 0, "\(result.output)")
-        let symbols = try Self.symbols(of: module, in: URL(filePath: folder.path))
+        let graphs = try Self.graphs(of: module, in: URL(filePath: folder.path))
+        let symbols = graphs.flatMap(\.symbols).filter { !$0.identifier.precise.contains("::SYNTHESIZED::") }
         #expect(symbols.count >= 4)
+        let conformances = Self.conformances(of: symbols, graphs)
         for list in Self.lists {
-            let lines = Set(symbols.filter { list.levels.contains($0.accessLevel) }.map(\.line)).sorted()
+            let lines = Set(symbols.filter { list.levels.contains($0.accessLevel) }.map { $0.line(conformances) })
+                .sorted()
             let file = URL(filePath: "\(Self.top)/Tests/\(list.folder)/\(module).txt")
             if ProcessInfo.processInfo.environment["GWI_UPDATE_API"] != nil {
                 try lines.map { $0 + "\n" }.joined().write(to: file, atomically: true, encoding: .utf8)
@@ -50,12 +53,25 @@ struct PublicAPITests {
         }
     }
 
-    /// The declarations of a module that its sources contain.
-    private static func symbols(of module: String, in folder: URL) throws -> [SymbolGraph.Symbol] {
+    private static func graphs(of module: String, in folder: URL) throws -> [SymbolGraph] {
         try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
             .filter { $0.lastPathComponent.hasPrefix(module) }
-            .flatMap { try JSONDecoder().decode(SymbolGraph.self, from: Data(contentsOf: $0)).symbols }
-            .filter { !$0.identifier.precise.contains("::SYNTHESIZED::") }
+            .map { try JSONDecoder().decode(SymbolGraph.self, from: Data(contentsOf: $0)) }
+    }
+
+    /// The protocols that each type conforms to, by its identifier: those that it names, and those that the compiler derives.
+    private static func conformances(of symbols: [SymbolGraph.Symbol], _ graphs: [SymbolGraph]) -> [String: [String]] {
+        // Every type has these unless it says otherwise.
+        let implied: Set = ["Copyable", "Escapable", "SendableMetatype", "BitwiseCopyable"]
+        let own = Dictionary(symbols.map { ($0.identifier.precise, $0) }) { first, _ in first }
+        var found: [String: Set<String>] = [:]
+        for relation in graphs.flatMap(\.relationships) where relation.kind == "conformsTo" {
+            if let known = own[relation.target], !["public", "open"].contains(known.accessLevel) { continue }
+            let name = own[relation.target]?.pathComponents.last ?? relation.targetFallback ?? relation.target
+            let last = name.split(separator: ".").last.map(String.init) ?? name
+            if !implied.contains(last) { found[relation.source, default: []].insert(last) }
+        }
+        return found.mapValues { $0.sorted() }
     }
 
     private struct SymbolGraph: Decodable {
@@ -68,15 +84,22 @@ struct PublicAPITests {
             let declarationFragments: [Fragment]?
             let accessLevel: String
 
-            /// The declaration after the names of the types that contain it.
-            var line: String {
+            /// The declaration after the names of the types that contain it, and the protocols that it conforms to.
+            func line(_ conformances: [String: [String]]) -> String {
                 let declaration = (declarationFragments ?? []).map(\.spelling).joined()
                     .split(whereSeparator: \.isWhitespace).joined(separator: " ")
-                return "\(pathComponents.joined(separator: ".")): \(declaration)"
+                let protocols = conformances[identifier.precise].map { " (\($0.joined(separator: ", ")))" } ?? ""
+                return "\(pathComponents.joined(separator: ".")): \(declaration)\(protocols)"
             }
         }
 
+        struct Relationship: Decodable {
+            let kind, source, target: String
+            let targetFallback: String?
+        }
+
         let symbols: [Symbol]
+        let relationships: [Relationship]
     }
 
     private static var target: String {
