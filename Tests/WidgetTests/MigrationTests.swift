@@ -33,7 +33,7 @@ struct MigrationTests {
 
     @Test("Each name of this library in a row is public API", arguments: pages)
     func api(page: Page) throws {
-        let api = try API()
+        let api = try APILists()
         for row in Self.rows(of: try Self.text(page)) {
             for name in Self.quoted(in: row.here) {
                 // The expectation would print the whole API if it contained the search.
@@ -70,7 +70,7 @@ struct MigrationTests {
 
     @Test("A name counts as API only with its type and with labels that exist")
     func lookUp() throws {
-        let api = try API()
+        let api = try APILists()
         for name in [
             "ImageCache", "ImageCache.remove(_:from:)", "ImageRequest.priority", "ImageTransformer.+",
             "ImageBindable.setImage(with:placeholder:completion:)",
@@ -149,48 +149,5 @@ struct MigrationTests {
             }
         }
         return names
-    }
-
-    /// The committed lists of the public API.
-    private struct API {
-        /// The labels of the declarations of a name; an empty list where there are none.
-        private var labels: [String: [[String]]] = [:]
-        /// The generic types that have shorter names, by those.
-        private var aliases: [String: String] = [:]
-
-        init() throws {
-            let folder = root.appending(path: "Tests/PublicAPI")
-            for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil) {
-                for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
-                    guard let declaration = line.range(of: ": ") else { continue }
-                    if let alias = line.firstMatch(of: /typealias (\w+) = (\w+)</) {
-                        aliases[String(alias.1)] = String(alias.2)
-                    }
-                    let (name, labels) = Self.parts(String(line[..<declaration.lowerBound]))
-                    self.labels[name, default: []].append(labels ?? [])
-                }
-            }
-            try #require(labels.count > 500)
-        }
-
-        /// Whether a declaration has a name and these labels in their order; it may have others between them.
-        func contains(_ name: String) -> Bool {
-            var (name, wanted) = Self.parts(name)
-            if let type = name.split(separator: ".").first, let generic = aliases[String(type)], name.contains(".") {
-                name = generic + name.dropFirst(type.count)
-            }
-            guard let known = labels[name] else { return false }
-            return known.contains { labels in
-                var rest = (wanted ?? [])[...]
-                for label in labels where label == rest.first { rest.removeFirst() }
-                return rest.isEmpty
-            }
-        }
-
-        private static func parts(_ name: String) -> (name: String, labels: [String]?) {
-            guard let start = name.firstIndex(of: "(") else { return (name, nil) }
-            let labels = name[start...].dropFirst().dropLast().split(separator: ":").map(String.init)
-            return (String(name[..<start]), labels)
-        }
     }
 }
