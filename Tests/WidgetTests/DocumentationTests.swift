@@ -28,24 +28,26 @@ struct DocumentationTests {
     /// The other pages. A folder Extensions has those of types that another module declares.
     private static let articles = files("md", in: catalog).filter { $0 != rootPage && !$0.contains("/Extensions/") }
     private static let pages = ["README.md"] + landingPages + articles
-    /// The lines of code of each source that is compiled.
+    /// The lines of code of each source that is compiled, with whether a line ends a function or a type at the top of the file.
     private static let compiled = [
         "Tests/WidgetScenarios", "Tests/WidgetTests/Examples", "Demo/Examples/FirstApp", "Demo/Examples/TestedApp",
         "Tests/Interop",
     ]
     .flatMap { files("swift", in: $0) }
-    .map { lines(of: $0).map(code).filter { !$0.isEmpty } }
-    private static let compiledLines = Set(compiled.joined())
+    .map { lines(of: $0).map { (code: code($0), isEnd: $0 == "}") }.filter { !$0.code.isEmpty } }
+    private static let compiledLines = Set(compiled.joined().map(\.code))
 
-    /// Whether a source has these lines in this order, with few lines between two of them: one may declare what they use,
-    /// or import it at its top.
+    /// Whether a source has these lines in this order, as a reader pastes them: within one function, or as whole declarations. Few
+    /// lines may be between two of them, to declare what they use; imports are at the top.
     private static func isCompiled(_ sample: [String]) -> Bool {
         compiled.contains { source in
             source.indices.contains { start in
                 var next = start
                 for (number, line) in sample.enumerated() {
-                    let distance = number == 0 ? 1 : sample[number - 1].hasPrefix("import ") ? 1000 : 6
-                    guard let found = source[next...].prefix(distance).firstIndex(of: line) else { return false }
+                    let isAfterImport = number > 0 && sample[number - 1].hasPrefix("import ")
+                    let near = source[next...].prefix(number == 0 ? 1 : isAfterImport ? 1000 : 6)
+                    guard let found = near.firstIndex(where: { $0.code == line }) else { return false }
+                    if !isAfterImport, source[next..<found].contains(where: \.isEnd) { return false }
                     next = found + 1
                 }
                 return true

@@ -8,7 +8,8 @@ import WebImageLinux
 /// its image when it is bound to an item, and cancels the load when it is unbound.
 ///
 ///     let factory = ImageListFactory(width: 160, height: 120) { position in urls[position] }
-///     gtk_grid_view_set_factory(grid, factory.nativeFactory)
+///     let grid = gtk_grid_view_new(nil, nil)!
+///     gtk_grid_view_set_factory(OpaquePointer(grid), factory.nativeFactory)
 ///
 /// The list keeps the factory alive, so you need not. Main thread only.
 @preconcurrency @MainActor

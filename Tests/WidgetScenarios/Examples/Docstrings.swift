@@ -43,12 +43,12 @@ private func pointers(url: URL, box: UnsafeMutablePointer<GtkBox>) {
 @MainActor
 private func loads(picture: WidgetPointer, url: URL, size: PixelSize, image: WebImage) {
     picture.setImage(image)
-    let task = picture.setImage(with: url)
     picture.setImage(with: ImageRequest(url: url, transformer: .resize(to: size, mode: .cover) + .rounded(12)))
-    _ = task
 }
 
-private func awaited(task: ImageTask) async throws {
+@MainActor
+private func awaited(picture: WidgetPointer, url: URL) async throws {
+    let task = picture.setImage(with: url)
     let image = try await task.image
     _ = image
 }
@@ -103,9 +103,10 @@ private func templates() throws -> ImageService {
 }
 
 @MainActor
-private func cells(urls: [URL], grid: OpaquePointer) {
+private func cells(urls: [URL]) {
     let factory = ImageListFactory(width: 160, height: 120) { position in urls[position] }
-    gtk_grid_view_set_factory(grid, factory.nativeFactory)
+    let grid = gtk_grid_view_new(nil, nil)!
+    gtk_grid_view_set_factory(OpaquePointer(grid), factory.nativeFactory)
 }
 
 @MainActor

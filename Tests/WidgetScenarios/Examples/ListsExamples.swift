@@ -5,9 +5,10 @@ import GtkWebImage
 // The samples of Lists.md, compiled. What they do not declare is a parameter here.
 
 @MainActor
-private func cells(urls: [URL], grid: OpaquePointer, grey: ImageColor) {
+private func cells(urls: [URL], grey: ImageColor) {
     let factory = ImageListFactory(width: 160, height: 120) { position in urls[position] }
-    gtk_grid_view_set_factory(grid, factory.nativeFactory)
+    let grid = gtk_grid_view_new(nil, nil)!
+    gtk_grid_view_set_factory(OpaquePointer(grid), factory.nativeFactory)
 
     let rounded = ImageListFactory(
         width: 160,

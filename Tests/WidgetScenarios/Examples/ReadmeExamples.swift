@@ -45,9 +45,10 @@ private func onAButton(url: URL, button: Button) {
 }
 
 @MainActor
-private func inAList(urls: [URL], grid: OpaquePointer, item: OpaquePointer, url: URL) {
+private func inAList(urls: [URL], item: OpaquePointer, url: URL) {
     let factory = ImageListFactory(width: 160, height: 120) { position in urls[position] }
-    gtk_grid_view_set_factory(grid, factory.nativeFactory)
+    let grid = gtk_grid_view_new(nil, nil)!
+    gtk_grid_view_set_factory(OpaquePointer(grid), factory.nativeFactory)
 
     WidgetPointer(gtk_list_item_get_child(item)).setImage(with: url)
     WidgetPointer(gtk_list_item_get_child(item)).cancelImageLoad()
