@@ -33,7 +33,7 @@ extension ImageManager {
         public var formats = AllowedFormats()
         /// The loader of http and https URLs. Default: ``ImageDownloader/shared``.
         public var downloader: ImageDownloader
-        /// When a failed load is retried. Default: see RetryPolicy.
+        /// When a failed load is retried. Default: see ImageRetryPolicy.
         public var retryPolicy: ImageRetryPolicy
         /// How long permanent failures are remembered, such as a missing file (404, 410) or a damaged image. Meanwhile
         /// a load fails at once. Default: 5 minutes; zero: not at all.
@@ -91,7 +91,7 @@ extension ImageManager {
 extension ImageManager.Configuration {
     /// The settings of a disk cache.
     ///
-    /// The directory holds original files, which any program can open, and renditions: decoded images at the size at
+    /// The directory holds original files, each followed by the response of its server, and renditions: decoded images at the size at
     /// which they were shown. A CACHEDIR.TAG file marks it as a cache, so that backups leave it out.
     public struct DiskCache: Sendable {
         /// The path of the directory. Default: $XDG_CACHE_HOME/<app id>/web-images/default.
