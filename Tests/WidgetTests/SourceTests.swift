@@ -35,6 +35,21 @@ struct SourceTests {
         #expect(result.output.contains("\(name): "), "\(result.output)")
     }
 
+    private static let aarch64 = Result { try ChildProcess.run("\(tests)/aarch64", ["--self-test"]) }
+
+    @Test(
+        "The C code compiles for aarch64, its filter of system calls is the one of that processor, and no code is for one alone",
+        .enabled(
+            if: (try? aarch64.get().exitCode) != 77,
+            "Tests/aarch64 says why it is skipped: no headers, or that processor."
+        )
+    )
+    func otherProcessor() throws {
+        let result = try Self.aarch64.get()
+        #expect(result.exitCode == 0, "\(result.output)")
+        #expect(result.output.contains("Mistakes are found"), "\(result.output)")
+    }
+
     @Test("A cycle between folders and a broken rule are found", arguments: ["folders", "style"])
     func scripts(name: String) throws {
         let result = try ChildProcess.run("python3", ["\(Self.tests)/\(name)", "--self-test"])

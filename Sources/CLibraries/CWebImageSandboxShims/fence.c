@@ -155,9 +155,9 @@ static bool deny_files(const char *const *readable, size_t count) {
     return isDenied;
 }
 
-static bool limit(int resource, rlim_t value) {
+static int limit(int resource, rlim_t value) {   // No bool: `&` combines several, so that each is set whatever another says.
     struct rlimit limits;
-    if (getrlimit(resource, &limits) != 0) return false;
+    if (getrlimit(resource, &limits) != 0) return 0;
     if (limits.rlim_max < value) value = limits.rlim_max;
     limits.rlim_cur = limits.rlim_max = value;
     return setrlimit(resource, &limits) == 0;
