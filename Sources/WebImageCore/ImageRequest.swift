@@ -220,13 +220,18 @@ public struct ImageRequest: Hashable, Sendable {
     /// The network options in their box; `nil` if they are the default.
     var boxedNetworkOptions: Box<NetworkOptions>? { storage.box?.value.networkOptions }
 
-    /// The size to decode at if no widget sets one. An image that is cut to a square fills the box.
+    /// The size to decode at if no widget sets one. An image that is cut to a square fills the box, and one that is cut to another
+    /// shape fills that shape: what fits in a box of this shape would be too small and enlarged.
     var resolvedDecodeSize: DecodeSize {
-        if case .contain(let box) = decodeSize, transformer?.steps.first is SquareStep {
+        guard case .contain(let box) = decodeSize, let first = transformer?.steps.first else {
+            return decodeSize ?? .original
+        }
+        if first is SquareStep {
             let side = min(box.width, box.height)
             return .cover(PixelSize(width: side, height: side))
         }
-        return decodeSize ?? .original
+        if let resize = first as? ResizeStep, resize.mode == .cover, !resize.size.isEmpty { return .cover(resize.size) }
+        return .contain(box)
     }
 
     /// The tiers that the load may be answered from; none if it reloads.

@@ -198,6 +198,18 @@ struct TransformerTests {
         #expect(try await fixture.manager.image(for: request).pixelSize == PixelSize(width: 20, height: 20))
     }
 
+    @Test("An image that is resized to cover another shape is decoded at a size that covers it")
+    func coveredShape() async throws {
+        let fixture = ManagerFixture()
+        let (tall, square) = (PixelSize(width: 30, height: 60), PixelSize(width: 20, height: 20))
+        fixture.loader.answer(fixture.url("a"), with: TestImage.solid(0xFF0000, size: tall))
+        var request = ImageRequest(url: fixture.url("a"), decodeSize: .contain(square))
+        request.transformer = .resize(to: square, mode: .cover) + .rounded(4)
+        let image = try await fixture.manager.image(for: request)
+        #expect(image.decodedSize == PixelSize(width: 20, height: 40) && image.pixelSize == square)
+        #expect(fixture.manager.cachedImage(for: request) == image)
+    }
+
     @Test("Rotation by quarters is exact; by other angles the image grows or its corners are cut off")
     func rotate() throws {
         let picture = image(2, [red, green])
