@@ -19,6 +19,6 @@ extension ImageManager {
     ) async throws(ImageError) -> TiledImage {
         let data = try await data(for: request)
         let request = pipeline.prepare(request.imageRequest)
-        return try await RegionDecoder(pipeline.dependencies).open(data, of: request, maximumByteCount: maximumByteCount)
+        return try await RegionDecoder(pipeline.dependencies).open(data, of: request, limit: maximumByteCount)
     }
 }

@@ -14,7 +14,7 @@ struct RegionDecoder: Sendable {
     }
 
     /// Finds the decoder of a file, and what its header says.
-    func open(_ data: Data, of request: ImageRequest, maximumByteCount: Int) async throws(ImageError) -> TiledImage {
+    func open(_ data: Data, of request: ImageRequest, limit: Int) async throws(ImageError) -> TiledImage {
         var options = maker.decodeOptions(request)
         options.size = .original
         options.isFirstFrameOnly = true
@@ -32,7 +32,7 @@ struct RegionDecoder: Sendable {
             }
             return TiledImage(url: request.url, format: sniffed, byteCount: data.count, decodesRegions: true, regions)
         }
-        let (final, cost) = try largestAffordable(options, for: data, as: sniffed, maximumByteCount: maximumByteCount)
+        let (final, cost) = try largestAffordable(options, for: data, as: sniffed, maximumByteCount: limit)
         let image = try await work.run(byteCount: cost.byteCount, priority: request.priority, url: request.url) {
             isCancelled throws(ImageError) in
             try coder.decode(data, options: final, holding: nil, isCancelled: isCancelled)

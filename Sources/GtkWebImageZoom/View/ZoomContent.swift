@@ -11,7 +11,7 @@ final class ZoomContent {
     struct Load {
         let request: ImageRequest
         let manager: ImageManager
-        let maximumByteCount: Int
+        let limit: Int
         let completion: (@MainActor @Sendable (Result<TiledImage, ImageError>) -> Void)?
     }
 
@@ -102,7 +102,7 @@ final class ZoomContent {
         loading = Task { [weak self] in
             let result: Result<(TiledImage, WebImage, Int), ImageError>
             do throws(ImageError) {
-                let image = try await load.manager.tiledImage(for: load.request, maximumByteCount: load.maximumByteCount)
+                let image = try await load.manager.tiledImage(for: load.request, maximumByteCount: load.limit)
                 let reduction = Self.baseReduction(of: image.size)
                 let base = try await image.region(image.bounds, scale: 1 / Double(reduction))
                 result = .success((image, base, reduction))

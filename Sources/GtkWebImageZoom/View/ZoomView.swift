@@ -65,7 +65,7 @@ public final class ZoomView: GtkWidgetConvertible {
             }
         }
         content.load(
-            ZoomContent.Load(request: request, manager: manager, maximumByteCount: maximumByteCount, completion: completion)
+            ZoomContent.Load(request: request, manager: manager, limit: maximumByteCount, completion: completion)
         )
     }
 
