@@ -223,13 +223,9 @@ public struct ImageRequest: Hashable, Sendable {
     /// The size to decode at if no widget sets one. An image that is cut to a square fills the box, and one that is cut to another
     /// shape fills that shape: what fits in a box of this shape would be too small and enlarged.
     var resolvedDecodeSize: DecodeSize {
-        guard case .contain(let box) = decodeSize, let first = transformer?.steps.first else {
-            return decodeSize ?? .original
-        }
-        if first is SquareStep {
-            let side = min(box.width, box.height)
-            return .cover(PixelSize(width: side, height: side))
-        }
+        guard case .contain(let box) = decodeSize else { return decodeSize ?? .original }
+        let (first, side) = (transformer?.steps.first, min(box.width, box.height))
+        if first is SquareStep { return .cover(PixelSize(width: side, height: side)) }
         if let resize = first as? ResizeStep, resize.mode == .cover, !resize.size.isEmpty { return .cover(resize.size) }
         return .contain(box)
     }
