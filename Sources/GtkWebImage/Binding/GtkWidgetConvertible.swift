@@ -1,4 +1,4 @@
-public import WebImageCore
+import WebImageCore
 
 /// A GTK widget of any binding: any type that knows the address of its GtkWidget.
 ///

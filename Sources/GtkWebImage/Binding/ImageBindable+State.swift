@@ -1,5 +1,5 @@
 internal import CWebImageGtk4
-public import FoundationEssentials
+import FoundationEssentials
 public import WebImageCore
 
 // The state of the image, and the settings that apply to every load.

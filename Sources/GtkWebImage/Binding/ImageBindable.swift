@@ -1,5 +1,5 @@
 public import WebImageCore
-public import WebImageLinux
+import WebImageLinux
 
 /// Anything that shows one image: a widget of any GTK binding, a place in a widget (``ImageBinding``), or an
 /// ``ImagePaintable``.

@@ -1,6 +1,6 @@
-public import FoundationEssentials
+import FoundationEssentials
 public import WebImageCore
-public import WebImageLinux
+import WebImageLinux
 
 /// A place that shows images under an operation key: the image of a widget, the background of a button in one state, an
 /// icon of an entry, or a paintable.

@@ -1,6 +1,6 @@
 import FoundationEssentials
 public import WebImageCore
-public import WebImageLinux
+import WebImageLinux
 
 // Short forms for the named places of widgets. Their bindings offer all of ImageBindable, such as progress handlers.
 

@@ -1,6 +1,6 @@
 internal import CWebImageGtk4
-public import WebImageCore
-public import WebImageLinux
+import WebImageCore
+import WebImageLinux
 
 /// A widget of any GTK binding and of any kind that shows one image. To conform a class, name its pointer:
 ///

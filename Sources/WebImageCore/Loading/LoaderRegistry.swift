@@ -1,4 +1,4 @@
-public import FoundationEssentials
+package import FoundationEssentials
 
 /// The loaders of a manager. The one added last is asked first. It can be used from any thread.
 public final class LoaderRegistry: Sendable {
