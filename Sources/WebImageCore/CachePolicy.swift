@@ -3,17 +3,17 @@ package import FoundationEssentials
 extension ImageRequest {
     /// How a load uses the caches and the server, in the manner of Foundation's `URLRequest.CachePolicy`.
     public enum CachePolicy: Hashable, Sendable {
-        /// The memory cache serves, then a stored response as RFC 9111 allows it, then the loader. The default.
+        /// Memory is used first, then a stored response as far as RFC 9111 allows, then the loader. The default.
         case standard
-        /// A stored response serves however old it is; the loader is asked only when there is none.
+        /// A stored response is used at any age. The loader is asked only if there is none.
         case cachedElseLoad
-        /// Only the caches serve, however old their copy is. A miss ends in ``ImageError/Code/notInCache``.
+        /// Only the caches are used, at any age. A miss fails with ``ImageError/Code/notInCache``.
         case cachedOnly
-        /// The cached image is handed to the partial handler at once, and the server is asked whether it is still current,
-        /// which costs one conditional request. The completion receives the outcome. When the server cannot be reached, it
-        /// receives the cached image, and ``LoadResponse/refreshError`` says why.
+        /// The partial handler receives the cached image at once, and one conditional request asks the server whether it is
+        /// current. The completion receives the outcome. If the server is unreachable, it receives the cached image, and
+        /// ``LoadResponse/refreshError`` says why.
         case refresh
-        /// The caches are not read. What the loader sends replaces what they hold.
+        /// The caches are not read. The loaded image replaces what they hold.
         case reload
     }
 }

@@ -17,8 +17,8 @@ public struct ImageCache: Sendable {
     /// The contents of the memory cache, and its numbers of hits and misses.
     public var memoryStatistics: MemoryCacheStatistics { parts.memoryCache.statistics }
 
-    /// Removes all images from memory, within the call.
-    package func removeAllFromMemory() {
+    /// Removes all images from memory, within the call. Widgets that show them keep them.
+    public func removeAllFromMemory() {
         parts.memoryCache.removeAll()
     }
 
@@ -30,7 +30,8 @@ public struct ImageCache: Sendable {
         parts.dataCache?.path(for: key(for: request))
     }
 
-    /// The name of that file within the directory of the cache. A file in a read-only directory must have this name.
+    /// The name of the file at ``path(for:)`` within the directory of the cache; `nil` without a disk cache of the library. A file in
+    /// a read-only directory must have this name.
     public func fileName(for request: some ImageRequestConvertible) -> String? {
         (parts.dataCache as? DiskCache)?.fileName(for: key(for: request))
     }
@@ -65,8 +66,7 @@ public struct ImageCache: Sendable {
 
     /// Removes all images. Widgets that show them keep them.
     public func removeAll(from tiers: CacheTiers = .all) async {
-        if tiers.contains(.memory) { parts.memoryCache.removeAll() }
-        guard !tiers.isDisjoint(with: .disk) else { return }
+        if tiers == .memory { return removeAllFromMemory() }
         if tiers.contains(.originals) { parts.storeOrder.outdateAll() }
         await perform { removeAllBlocking(tiers) }
     }
@@ -75,12 +75,15 @@ public struct ImageCache: Sendable {
     /// automatically.
     public func removeExpired() async {
         parts.memoryCache.removeExpired()
-        await perform { removeExpiredBlocking() }
+        await perform {
+            parts.dataCache?.removeExpired()
+            parts.renditionCache?.removeExpired()
+        }
     }
 
     /// The number and the size of the files on disk. It looks at every file.
     public func diskUsage() async -> CacheUsage {
-        await perform { measuredUsage }
+        await perform { (parts.dataCache?.usage ?? .none) + (parts.renditionCache?.usage ?? .none) }
     }
 }
 
@@ -144,18 +147,10 @@ extension ImageCache {
             if let dataCache = parts.dataCache {
                 parts.storeOrder.performForAll(dataCache.removeAll) { dataCache.remove($0) }
             }
-            // A load may have read them before they were removed.
+            // A load may have read originals before they were removed.
             parts.versions.changeAll()
         }
+        if tiers.contains(.memory) { removeAllFromMemory() }
         if tiers.contains(.renditions) { parts.renditionCache?.removeAll() }
-    }
-
-    private func removeExpiredBlocking() {
-        parts.dataCache?.removeExpired()
-        parts.renditionCache?.removeExpired()
-    }
-
-    private var measuredUsage: CacheUsage {
-        (parts.dataCache?.usage ?? .none) + (parts.renditionCache?.usage ?? .none)
     }
 }

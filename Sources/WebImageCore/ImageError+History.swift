@@ -6,7 +6,7 @@ extension ImageError {
     public struct Attempt: Sendable {
         /// The URL of the attempt: the requested URL, a variant, the URL for metered networks, or a fallback.
         public let url: URL
-        /// Why the attempt failed. The ``ImageError/attemptCount`` of this error is empty.
+        /// Why the attempt failed. The ``ImageError/attempts`` of this error are empty.
         public let error: ImageError
         /// When the attempt began.
         public let date: Date

@@ -55,7 +55,7 @@ public struct ImageError: Error, Sendable {
         public static let tlsFailed = Code(rawValue: 2013)
         /// The body is larger than the limit.
         public static let bodyTooLarge = Code(rawValue: 2014)
-        /// A redirect was not followed: too many, or to a forbidden scheme or http, or refused by the app's `redirectHandler`.
+        /// A redirect was not followed: too many, or to http or another scheme that is not allowed.
         public static let badRedirect = Code(rawValue: 2015)
         /// The connection was closed before the end of the body.
         public static let transferIncomplete = Code(rawValue: 2016)
@@ -320,8 +320,8 @@ extension ImageError {
             url: url,
             reason: isByApp ? "The app is set to be offline" : "This machine is offline",
             remedy: isByApp
-                ? "Set ImageManager.isOffline to false, or RetryPolicy.offlineWait to make loads wait for that."
-                : "Connect it to a network, or set RetryPolicy.offlineWait to make loads wait for one."
+                ? "Set ImageManager.isOffline to false, or ImageRetryPolicy.offlineWait to make loads wait for that."
+                : "Connect it to a network, or set ImageRetryPolicy.offlineWait to make loads wait for one."
         )
         error.isOfNetworkStatus = true
         return error

@@ -79,7 +79,7 @@ public final class ImageManager: Sendable {
     ///
     /// Images in memory are still delivered. Running loads continue. Waiting loads, including those that wait because
     /// dozens of others are running, start when it becomes false again. ``cancelAll()`` cancels both. For one window or
-    /// a part of it, use `areImageLoadsSuspended` of a widget.
+    /// a part of it, set `images.isSuspended` of a widget.
     public var isSuspended: Bool {
         get { pipeline.isSuspended }
         set { pipeline.isSuspended = newValue }

@@ -71,7 +71,7 @@ extension ImageManager {
         /// The memory monitor, which tests replace.
         package var memoryMonitor = MemoryMonitor.shared
 
-        /// Makes a configuration with the default settings.
+        /// Creates a configuration with the default settings.
         public init() {
             maximumMemoryCacheCount = 10_000
             maximumMemoryCacheByteCount = min(SystemResources.memorySize / 8, 256 << 20)

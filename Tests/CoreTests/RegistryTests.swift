@@ -27,7 +27,7 @@ struct RegistryTests {
             return found.map { ($0 as? NamedCoder)?.name }
         }
         #expect(try name() == ["first", "first"])
-        coders.add(NamedCoder("added") as any ImageDecoding)
+        coders.add(NamedCoder("added"))
         #expect(try name() == ["added", "added"])
         #expect(coders.decoder(for: .jpeg) != nil)
     }
@@ -38,7 +38,7 @@ struct RegistryTests {
         let coders = ImageManager.testing(FakeLoader()) { $0.encoders = own }.coders
         var name: String? { (coders.encoder(for: .png) as? NamedCoder)?.name }
         #expect(name == "first")
-        coders.add(NamedCoder("added") as any ImageEncoding)
+        coders.add(NamedCoder("added"))
         #expect(name == "added")
         #expect(coders.encoder(for: .jpeg) != nil)
     }

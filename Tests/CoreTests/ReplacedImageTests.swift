@@ -23,9 +23,7 @@ struct ReplacedImageTests {
         case .image: try await cache.store(try CoderRegistry.builtIn.decode(new), for: url).waitUntilWritten()
         case .bytes: try await cache.store(new, for: url).waitUntilWritten()
         case .removal: await cache.remove(url)
-        case .removalOfAll:
-            await cache.removeAll(from: .disk)
-            cache.removeAllFromMemory()
+        case .removalOfAll: await cache.removeAll()
         case .reload:
             fixture.loader.answer(url, with: new)
             var request = ImageRequest(url: url, cachePolicy: .reload)

@@ -177,7 +177,7 @@ extension Scenario {
             for color in [0x111111, 0x222222] as [UInt32] {
                 let binding = WidgetPointer(image).imageBinding(for: .image) { paintable in
                     calls += 1
-                    gtk_image_set_from_paintable(image.opaque, paintable.nativePaintable)
+                    gtk_image_set_from_paintable(image.opaque, paintable)
                 }
                 binding.setImage(with: stage.url(color), completion: stage.completion)
             }
@@ -186,6 +186,26 @@ extension Scenario {
             let paintable = try require(gtk_image_get_paintable(image.opaque))
             expectEqual(gdk_paintable_get_intrinsic_width(paintable), 64)
             expect(stage.waitForFrame())
+        },
+
+        Scenario("The manager of a widget loads the images of all its places") {
+            let stage = try Stage()
+            let (shared, own) = (FakeLoader(), FakeLoader())
+            ImageManager.shared = .testing(shared)
+            let (button, picture) = (Button(), stage.addImage())
+            stage.append(button.widget)
+            button.imageBinding.manager = .testing(own)
+            picture.imageBinding.highlighted.manager = button.imageBinding.manager
+            stage.present()
+            let urls = (0..<5).map { stage.url(UInt32($0)) }
+            button.setImage(with: urls[0])
+            button.setImage(with: urls[1], for: .highlighted)
+            button.setBackgroundImage(with: urls[2])
+            picture.setImage(with: urls[3])
+            picture.clearImage(placeholder: .url(urls[4]))
+            expect(MainLoopPump.run(until: { own.started.count == 4 }))
+            expectEqual(Set(own.started), Set(urls).subtracting([urls[3]]))
+            expectEqual(shared.started, [])
         },
 
         Scenario("Any widget can show a paintable of the library without a binding") {

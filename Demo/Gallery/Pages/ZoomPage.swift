@@ -73,14 +73,12 @@ private final class ZoomState {
         setText(
             label,
             tr(
-                "%1 pixels · in view %2 at %3, %4 · zoom %5 % · tiles at 1:%6 · %7 in memory",
+                "%1 pixels · in view %2 at %3, %4 · zoom %5 %",
                 Page.size(image.size),
                 Page.size(region.size),
                 region.x,
                 region.y,
-                Int((view.zoom * 100).rounded()),
-                view.reduction,
-                Page.size(view.pixelByteCount)
+                Int((view.zoom * 100).rounded())
             )
         )
     }

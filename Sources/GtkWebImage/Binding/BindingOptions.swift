@@ -57,8 +57,7 @@ public struct BindingOptions: Hashable, Sendable {
     /// ``ImageContentFit/cover``, the background of a button and an avatar do. Default: the middle.
     public var focus: ImagePoint
 
-    /// Creates options. The defaults are those of every `setImage`: show the placeholder at once, and load when the
-    /// widget is mapped.
+    /// Creates options. By default, the widget shows the placeholder at once, loads when it is mapped, and cancels its previous load.
     public init(
         whileLoading: WhileLoading = .placeholder,
         display: Display = .automatic,

@@ -22,8 +22,7 @@ extension ButtonBindable {
         return ImageBinding(nativeWidgetPointer, key, in: .widget(.background(state)))
     }
 
-    /// The URL of the image that the button shows now: that of its present state, or of the normal one if the state has no
-    /// image.
+    /// The URL of the image that the button shows in its current state. A state without an image shows the image of the normal state.
     public var displayedImageURL: URL? {
         guard let widget = WidgetReference(nativeWidgetPointer).pointer else { return nil }
         let states = ButtonImageState.states(of: gtk_widget_get_state_flags(widget).rawValue)

@@ -11,26 +11,26 @@ public protocol GtkWidgetConvertible {
 }
 
 extension GtkWidgetConvertible {
-    /// Returns the widget for a call of GTK, as the type that the call asks for:
+    /// Returns the address of the widget as the pointer type that a GTK function asks for:
     ///
     ///     gtk_box_append(box, picture.native())
     ///
-    /// The type must be that of the widget's class or of one of its parents, such as `GtkWidget`.
+    /// The type must be the class of the widget or one of its parent classes, such as `GtkWidget`.
     public func native<GtkType>() -> UnsafeMutablePointer<GtkType> {
         nativeWidgetPointer.assumingMemoryBound(to: GtkType.self)
     }
 
-    /// Returns the widget for a call of GTK whose type Swift does not import, such as one that takes a `GtkPicture *`.
+    /// Returns the address of the widget for a GTK function whose type Swift does not import, such as `GtkPicture *`.
     public func native() -> OpaquePointer { OpaquePointer(nativeWidgetPointer) }
 
-    /// The loads of the widget and of all widgets within it, and those under each operation key.
+    /// The loads of the widget and of all widgets within it, to cancel or suspend them together.
     public var images: WidgetImages { WidgetImages(widget: nativeWidgetPointer) }
 
-    /// Returns the place of an image in a widget of any kind. A closure receives the paintable that shows the image, once, and
-    /// hands it to a property of the widget that takes a `GdkPaintable *`.
+    /// Returns the binding of an image in a widget of any kind that accepts a `GdkPaintable *`. A closure receives the paintable
+    /// that shows the image, once, and sets it as a property of the widget.
     ///
     ///     let binding = image.imageBinding(for: .image) { paintable in
-    ///         gtk_image_set_from_paintable(image.native(), paintable.nativePaintable)
+    ///         gtk_image_set_from_paintable(image.native(), paintable)
     ///     }
     ///     binding.setImage(with: url)
     ///
@@ -38,16 +38,15 @@ extension GtkWidgetConvertible {
     /// a size.
     /// - Parameters:
     ///   - key: The purpose of the image within the widget.
-    ///   - setPaintable: Puts the paintable into the widget. Called within the first call for a key. Set images on the
-    ///     binding that is returned, and none on the paintable itself.
+    ///   - setPaintable: Puts the `GdkPaintable *` into the widget. Called within the first call for a key.
     public func imageBinding(
         for key: OperationKey,
-        setPaintable: @MainActor (ImagePaintable) -> Void
+        setPaintable: @MainActor (_ paintable: OpaquePointer) -> Void
     ) -> ImageBinding {
         let slots = WidgetSlots.of(nativeWidgetPointer)
         _ = slots.slot(for: key) {
             let target = ClosureTarget(widget: slots.widget)
-            setPaintable(target.paintable)
+            setPaintable(target.paintable.nativePaintable)
             return target
         }
         return ImageBinding(nativeWidgetPointer, key, in: .handedOut)

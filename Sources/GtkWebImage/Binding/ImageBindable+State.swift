@@ -9,15 +9,15 @@ extension ImageBindable {
         imageBinding.cancel()
     }
 
-    /// Cancels the load and clears the widget. The completion of a load under way receives
-    /// `ImageError.Code.cancelled`.
+    /// Cancels the load and clears the widget. The completion of a running load receives `ImageError.Code.cancelled`.
     /// - Parameter placeholder: The stand-in that the widget shows from now on. Default: nothing.
     public func clearImage(placeholder: ImagePlaceholder? = nil) {
-        let slot = placeholder == nil ? imageBinding.existingSlot : imageBinding.preparedSlot()
-        slot?.clear(placeholder)
+        let binding = imageBinding
+        let slot = placeholder == nil ? binding.existingSlot : binding.preparedSlot()
+        slot?.clear(placeholder, binding.manager ?? .shared)
     }
 
-    /// The image on display, complete or partial; `nil` while a placeholder or nothing is.
+    /// The image on display, complete or partial; `nil` while the widget shows a placeholder or nothing.
     public var currentImage: WebImage? { imageBinding.existingSlot?.target.image }
 
     /// The progress of the load: one observable object for all loads of the widget.
@@ -35,9 +35,9 @@ extension ImageBindable {
         nonmutating set { imageBinding.slot.configuration.transition = newValue }
     }
 
-    /// The placeholder that is shown when a load fails, unless the widget shows a preview of the image: that of
-    /// `previewURL`, a ThumbHash or another size. An icon is drawn over a placeholder that is an image, such as a BlurHash. It is also
-    /// shown where there is no URL. Default: none; the widget keeps what it shows.
+    /// The placeholder that is shown if a load fails or there is no URL, unless the widget shows a preview of the
+    /// image: that of `previewURL`, a ThumbHash or another size. An icon is drawn over a placeholder that is an image,
+    /// such as a BlurHash. Default: none; the widget keeps its content.
     public var errorPlaceholder: ImagePlaceholder? {
         get { imageBinding.existingSlot?.configuration.errorPlaceholder }
         nonmutating set { imageBinding.slot.configuration.errorPlaceholder = newValue }

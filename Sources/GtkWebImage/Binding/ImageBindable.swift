@@ -25,16 +25,17 @@ extension ImageBindable {
     /// Awaiting the load waits until the widget is mapped. It fails with `ImageError.Code.cancelled` when another image
     /// is set or the widget is destroyed.
     /// - Parameters:
-    ///   - source: The URL or the ImageRequest to load. `nil` shows the error placeholder, the placeholder or nothing, and fails with
-    ///     `ImageError.Code.invalidURL`.
-    ///   - placeholder: The stand-in until there is an image. Default: none; `BindingOptions.whileLoading` says what
-    ///     the widget shows then.
-    ///   - options: What concerns the widget rather than the image.
-    ///   - progress: Receives the bytes so far, and the total where it is known. For a load that is already under way it
-    ///     begins with what has arrived. Not called after the completion; `imageProgress` follows every load.
-    ///   - partial: Receives partial images after they were shown, until the completion. For a load that is already under
-    ///     way it begins with the one on display.
-    ///   - completion: Called exactly once, after the image is in place or has failed.
+    ///   - source: The URL or the ImageRequest to load. `nil` shows the error placeholder, the placeholder or nothing,
+    ///     and fails with `ImageError.Code.invalidURL`.
+    ///   - placeholder: What the widget shows until it has an image. Default: none; the widget then shows what
+    ///     `BindingOptions.whileLoading` says.
+    ///   - options: How the widget treats the load.
+    ///   - progress: Receives the number of bytes so far, and the length of the body if it is known. For a load that is
+    ///     already running, it starts with the current progress. It is not called after the completion; `imageProgress`
+    ///     follows every load.
+    ///   - partial: Receives partial images after they were shown, until the completion. For a load that is already
+    ///     running, it starts with the one on display.
+    ///   - completion: Called exactly once, after the image is in place or the load has failed.
     /// - Returns: The load, to cancel or to await it. It ends when the image is in place.
     @discardableResult
     public func setImage(
@@ -45,9 +46,10 @@ extension ImageBindable {
         partial: (@MainActor @Sendable (WebImage) -> Void)? = nil,
         completion: @escaping @MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void
     ) -> ImageTask {
-        var request = BindingRequest(source, placeholder: placeholder, options: options)
+        let binding = imageBinding
+        var request = binding.makeRequest(source, placeholder, options)
         (request.progress, request.partial) = (progress, partial)
-        return imageBinding.set(request, completion)
+        return binding.set(request, completion)
     }
 
     /// Loads an image and shows it, decoded at the size of the widget. Otherwise like the form with a completion.
@@ -59,9 +61,10 @@ extension ImageBindable {
         progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
         partial: (@MainActor @Sendable (WebImage) -> Void)? = nil
     ) -> ImageTask {
-        var request = BindingRequest(source, placeholder: placeholder, options: options)
+        let binding = imageBinding
+        var request = binding.makeRequest(source, placeholder, options)
         (request.progress, request.partial) = (progress, partial)
-        return imageBinding.set(request, nil)
+        return binding.set(request, nil)
     }
 
     /// Shows an image that you already have, within this call. It replaces a placeholder, and the load is cancelled.

@@ -1,3 +1,4 @@
+internal import CWebImageGtk4
 import FoundationEssentials
 public import WebImageCore
 import WebImageLinux
@@ -23,7 +24,7 @@ public struct ImageBinding: ImageBindable {
     /// This binding itself, so that it can be used like a widget.
     public var imageBinding: ImageBinding { self }
 
-    /// Cancels the load, also one that has left its window with the widget.
+    /// Cancels the load, even if it has left its window with the widget.
     func cancel() { WidgetSlots.existing(of: object)?.cancel(key) }
 
     var existingSlot: ImageSlot? { WidgetSlots.existing(of: object)?.existingSlot(for: key) }
@@ -42,13 +43,19 @@ public struct ImageBinding: ImageBindable {
         return slot
     }
 
+    /// Returns the request for an image under the key.
+    func makeRequest(
+        _ source: (some ImageRequestConvertible)?,
+        _ placeholder: ImagePlaceholder?,
+        _ options: BindingOptions
+    ) -> BindingRequest {
+        let (image, manager) = (source?.imageRequest, manager ?? .shared)
+        return BindingRequest(image: image, placeholder: placeholder, options: options, manager: manager)
+    }
+
     /// Loads an image under the key. All forms of setImage call this.
     func set(_ request: BindingRequest, _ completion: ImageSlot.Completion?) -> ImageTask {
-        let slot = preparedSlot()
-        guard let manager = slot.configuration.manager else { return slot.set(request, completion) }
-        var request = request
-        request.manager = manager
-        return slot.set(request, completion)
+        preparedSlot().set(request, completion)
     }
 }
 
@@ -60,14 +67,15 @@ extension ImageBinding {
     /// The last load, which may have ended; `nil` after the image was cleared.
     public var task: ImageTask? { WidgetSlots.existing(of: object)?.task(for: key) }
 
-    /// The manager that loads the images, from the next one on. Default: `ImageManager.shared`, as it is when an image is set.
-    public var manager: ImageManager {
-        get { existingSlot?.configuration.manager ?? .shared }
-        nonmutating set { slot.configuration.manager = newValue }
+    /// The manager that loads the next images of the widget under all keys, such as those of all states of a button. Default: `nil`,
+    /// for `ImageManager.shared` as it is when you set an image.
+    public var manager: ImageManager? {
+        get { WidgetSlots.existing(of: object)?.manager }
+        nonmutating set { WidgetSlots.of(object).manager = newValue }
     }
 
-    /// The player of the image on display, to pause, to seek and to observe frames; `nil` unless the image is animated.
-    /// Each image has its own player.
+    /// The player of the image on display, to pause, seek and observe frames; `nil` if the image is not animated. Each
+    /// image has its own player.
     public var player: AnimationPlayer? { existingSlot?.target.content?.player }
 
     /// How animated images play. Default: automatically, as their files say.
@@ -85,29 +93,37 @@ extension ImageBinding {
         }
     }
 
-    /// The size in application pixels that a GtkPicture asks for, whatever its image, such as that of an avatar on a button. The GtkPicture
-    /// of a button keeps it in all states; another one grows where its parent has more room, unless its alignment forbids that. It takes
-    /// the place of a size request. A GtkImage gets the shorter side as its pixel-size. On backgrounds, which have no size, and on widgets
-    /// that show images in other ways it has no effect, and that is logged. Default: `nil`, for the size of the image.
+    /// The size in application pixels that a GtkPicture requests, regardless of its image, for example for an avatar on a
+    /// button. It replaces a size request. The GtkPicture of a button keeps it in all states; any other grows if its parent
+    /// has more room, unless its alignment forbids that. A GtkImage uses the shorter side as its pixel-size. Backgrounds
+    /// and widgets that show images in other ways ignore it, which is logged. Default: `nil`, for the size of the image.
     public var fixedSize: (width: Int, height: Int)? {
         get { existingSlot?.target.fixedSize }
         nonmutating set { slot.target.fixedSize = newValue }
     }
 
-    /// The place of the image that a GtkPicture shows while ``isHighlighted`` is set.
+    /// The place of the image that a GtkPicture shows while ``isHighlighted`` is set. Traps for other widgets.
     public var highlighted: ImageBinding {
-        ImageBinding(object, .highlightedImage, in: .widget(.image(.highlighted)))
+        requirePicture()
+        return ImageBinding(object, .highlightedImage, in: .widget(.image(.highlighted)))
     }
 
-    /// Whether a GtkPicture shows its ``highlighted`` image, if it has one. Default: no.
+    /// Whether a GtkPicture shows its ``highlighted`` image, if it has one. Default: no. Setting it traps for other widgets.
     public var isHighlighted: Bool {
         get { WidgetSlots.existing(of: object)?.presenters?.isHighlighted ?? false }
-        nonmutating set { WidgetSlots.of(object).presenters?.isHighlighted = newValue }
+        nonmutating set {
+            requirePicture()
+            WidgetSlots.of(object).presenters?.isHighlighted = newValue
+        }
     }
 
-    /// Loads several images and plays them one after the other, in the order of the list. Images that have arrived play
-    /// already; those that fail are left out. All are drawn in the shape of the first one, with as many pixels. The animation
-    /// replaces the image of the widget, and the next image replaces it.
+    private func requirePicture() {
+        precondition(object.isInstance(of: gtk_picture_get_type()), "Only a GtkPicture has a highlighted image")
+    }
+
+    /// Loads several images and plays them one after another, in the order of the list. Images that have arrived
+    /// already play; images that fail are left out. All are drawn with the shape and the number of pixels of the first
+    /// one. The animation replaces the image of the widget, and the next image replaces the animation.
     /// - Parameters:
     ///   - sources: The URLs of the images, or requests for them. An empty list clears the widget, or shows the placeholder.
     ///   - frameDuration: The duration of each frame. Default: 0.2 s.
@@ -126,7 +142,7 @@ extension ImageBinding {
         options: BindingOptions = BindingOptions(),
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
     ) -> ImageTask {
-        var request = BindingRequest(sources.first, placeholder: placeholder, options: options)
+        var request = makeRequest(sources.first, placeholder, options)
         if !sources.isEmpty {
             let requests = sources.map(\.imageRequest)
             request.sequence = ImageSequence(requests: requests, frameDuration: frameDuration, loopCount: loopCount)

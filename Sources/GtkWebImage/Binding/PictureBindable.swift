@@ -1,6 +1,6 @@
 internal import CWebImageGtk4
 
-/// A GtkPicture of any binding. A class conforms by naming its pointer:
+/// A GtkPicture of any binding. To conform a class, name its pointer:
 ///
 ///     extension MyPicture: PictureBindable {
 ///         var nativeWidgetPointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(gobjectPointer) }

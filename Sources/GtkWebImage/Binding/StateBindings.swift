@@ -14,10 +14,8 @@ extension ButtonBindable {
         options: BindingOptions = BindingOptions(),
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
     ) -> ImageTask {
-        imageBinding(for: state).set(
-            BindingRequest(source, placeholder: placeholder, options: options),
-            completion
-        )
+        let binding = imageBinding(for: state)
+        return binding.set(binding.makeRequest(source, placeholder, options), completion)
     }
 
     /// Loads the image behind the child of the button in a state. Parameters are as for `setImage(with:)`. The call
@@ -30,10 +28,8 @@ extension ButtonBindable {
         options: BindingOptions = BindingOptions(),
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
     ) -> ImageTask {
-        backgroundImageBinding(for: state).set(
-            BindingRequest(source, placeholder: placeholder, options: options),
-            completion
-        )
+        let binding = backgroundImageBinding(for: state)
+        return binding.set(binding.makeRequest(source, placeholder, options), completion)
     }
 }
 
@@ -47,9 +43,7 @@ extension EntryBindable {
         options: BindingOptions = BindingOptions(),
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
     ) -> ImageTask {
-        iconBinding(at: position).set(
-            BindingRequest(source, placeholder: placeholder, options: options),
-            completion
-        )
+        let binding = iconBinding(at: position)
+        return binding.set(binding.makeRequest(source, placeholder, options), completion)
     }
 }

@@ -2,14 +2,15 @@ internal import CWebImageGtk4
 public import WebImageCore
 import WebImageLinux
 
-/// The loads of a widget and of all widgets within it, such as a window or a page, and those of the widget under each operation key. It
-/// keeps nothing alive, so ask the widget for it where you use it. Main thread.
+/// The loads of a widget, and of all widgets within it, such as those of a window or a page. ``runningTasks``, ``cancelAll()`` and
+/// ``isSuspended`` concern all of them; calls with a key concern the widget itself. It keeps nothing alive, so ask the widget for it
+/// where you use it. Main thread.
 @preconcurrency @MainActor
 public struct WidgetImages {
     let widget: UnsafeMutableRawPointer
 
-    /// The loads of the widget and of all widgets within it, under all keys, that have not ended: those that have started, and those
-    /// that wait until their widget is on screen.
+    /// The loads of the widget and of all widgets within it, under all keys, that have not ended: running loads, and loads that wait
+    /// until their widget is on screen.
     public var runningTasks: [ImageTask] {
         var tasks: [ImageTask] = []
         forEachSlots { tasks += $0.runningTasks }
@@ -34,12 +35,12 @@ public struct WidgetImages {
         }
     }
 
-    /// The last load of the widget under a key, which may have ended.
+    /// The last load of the widget itself under a key, which may have ended.
     public func task(for key: OperationKey) -> ImageTask? {
         WidgetSlots.existing(of: widget)?.task(for: key)
     }
 
-    /// Cancels the load of the widget under a key, if there is one. Its completion receives `ImageError.Code.cancelled`.
+    /// Cancels the load of the widget itself under a key, if there is one. Its completion receives `ImageError.Code.cancelled`.
     public func cancel(_ key: OperationKey) {
         WidgetSlots.existing(of: widget)?.cancel(key)
     }
@@ -51,23 +52,23 @@ public struct WidgetImages {
     }
 
     /// Detaches the load under a key from the widget without cancelling it. It continues for its completion and the
-    /// caches, and no longer updates the widget. A load that waits for its widget to be mapped has nothing to continue: it
-    /// ends with ``/WebImageCore/ImageError/Code/cancelled``.
+    /// caches, and no longer updates the widget. A load that still waits for its widget to be mapped is not continued:
+    /// it ends with ``/WebImageCore/ImageError/Code/cancelled``.
     /// - Returns: The load, if there was one.
     @discardableResult
     public func detach(_ key: OperationKey) -> ImageTask? {
         WidgetSlots.existing(of: widget)?.removeTask(for: key)
     }
 
-    /// The images that the widget and all widgets within it show or load, in no order. It walks all of these widgets, so call it for
-    /// diagnostics rather than in each frame.
+    /// The images that the widget and all widgets within it show or load, in no particular order. The call walks all of these widgets,
+    /// so use it for diagnostics rather than in each frame.
     package var bound: [BoundImage] {
         var images: [BoundImage] = []
         forEachSlots { images += $0.boundImages }
         return images
     }
 
-    /// Calls a closure with the slots of the widget and of all within it. The closure may change the widgets.
+    /// Calls a closure with the slots of the widget and of all widgets within it. The closure may change the widgets.
     private func forEachSlots(_ body: (WidgetSlots) -> Void) {
         var found: [WidgetSlots] = []
         var pending = [widget.assumingMemoryBound(to: GtkWidget.self)]

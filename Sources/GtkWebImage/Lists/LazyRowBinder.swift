@@ -58,7 +58,7 @@ public final class LazyRowBinder {
         if gtk_widget_get_mapped(container.assumingMemoryBound(to: GtkWidget.self)) != 0 { watch() }
     }
 
-    /// Binds and unbinds rows by their present positions. This happens by itself after each scroll and each layout.
+    /// Binds and unbinds rows by their current positions. This happens automatically after each scroll and each layout.
     public func update() {
         MainThreadMeter.measure {
             // A handler may add and remove rows, which changes the positions of the others.

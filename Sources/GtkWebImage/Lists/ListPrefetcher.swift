@@ -17,7 +17,7 @@ import WebImageLinux
 public final class ListPrefetcher {
     /// The positions on screen, estimated from the scroll position. In a grid they are whole rows, except for the last one.
     package private(set) var visibleRange = 0..<0
-    /// The positions that are being prefetched.
+    /// The positions whose images are prefetched, off screen in the direction of the scroll. Empty during a fling and after ``stop()``.
     public private(set) var prefetchedRange = 0..<0
     /// The number of screens to prefetch. Default: 1.5.
     public var screensAhead = 1.5

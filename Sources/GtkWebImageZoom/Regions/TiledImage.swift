@@ -21,8 +21,8 @@ public final class TiledImage: Sendable {
     public let size: PixelSize
     /// The format of the file.
     public let format: ImageFormat
-    /// Whether regions are decoded without the rest of the image. Otherwise the whole image is kept, in less detail when it is larger
-    /// than the memory limit.
+    /// Whether regions are decoded without the rest of the image. Otherwise the whole image is kept, in less detail if it is larger
+    /// than `maximumByteCount`.
     package let decodesRegions: Bool
     /// The number of bytes of the file, which the image keeps.
     public let byteCount: Int

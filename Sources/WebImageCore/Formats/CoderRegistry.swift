@@ -34,6 +34,12 @@ public final class CoderRegistry: Sendable {
         encoders.add(encoder)
     }
 
+    /// Adds a coder that is asked before all others, both to decode and to encode.
+    public func add(_ coder: any ImageDecoding & ImageEncoding) {
+        add(coder as any ImageDecoding)
+        add(coder as any ImageEncoding)
+    }
+
     /// Calls a handler when a decoder has been added, for as long as the token exists.
     func observeAdditions(_ handler: @escaping @Sendable () -> Void) -> ObservationToken { changes.add(handler) }
 

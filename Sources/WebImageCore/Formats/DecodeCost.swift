@@ -23,7 +23,7 @@ package struct DecodeCost {
     package let byteCount: Int
     /// The bytes of the pixels at the size that is asked for.
     let imageByteCount: Int
-    /// The number of pixels that may be decoded with it.
+    /// The number of pixels that fit into this memory.
     let pixelCount: Int
 
     private init(byteCount: Int, imageByteCount: Int, pixelCount: Int) {

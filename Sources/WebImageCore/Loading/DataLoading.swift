@@ -77,9 +77,9 @@ public struct LoaderRequest: Sendable {
     /// The validators (ETag, Last-Modified) of the cached copy. They make the request conditional, and it may end with
     /// ``LoaderResult/isNotModified``. Default: none, because there is no copy.
     public var validators: ResponseMetadata.Validators?
-    /// Whether a URL that this one leads to, such as the target of a redirect, may be loaded. Called on any thread.
-    /// Default: any.
-    package var shouldLoad: (@Sendable (_ url: URL) -> Bool)?
+    /// Whether a URL that this one leads to may be loaded: a loader that follows redirects asks for each target. You can call it on any
+    /// thread. Default: `nil`, for any URL.
+    public package(set) var shouldLoad: (@Sendable (_ url: URL) -> Bool)?
     /// The largest number of bytes. The library enforces it for asynchronous loaders; an `ImageDownloader` has its own
     /// limit. Default: 128 MiB; in an app, the limit of the manager's downloader.
     public var maximumByteCount = 128 << 20

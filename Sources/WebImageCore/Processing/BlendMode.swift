@@ -1,5 +1,5 @@
 extension ImageTransformer {
-    /// How a colour or an image is laid over an image: modes of Compositing and Blending Level 1 (W3C), in sRGB.
+    /// How a color or an image is laid over an image: modes of Compositing and Blending Level 1 (W3C), in sRGB.
     ///
     /// What is laid over is called the source, and what it covers the backdrop. These are the modes with which interfaces tint images
     /// and lay marks, shades and textures over them: two that cover, two each that darken and lighten, and two that keep the contrast of
@@ -23,7 +23,7 @@ extension ImageTransformer {
         case darken
         /// The lighter of both, by channel.
         case lighten
-        /// Darkens or lightens like a diffuse light of the colour of the source.
+        /// Darkens or lightens like a diffuse light of the color of the source.
         case softLight
     }
 }

@@ -153,8 +153,8 @@ extension ImageTransformer {
     /// ![The image under a half-transparent blue](transformer-tint)
     ///
     /// - Parameters:
-    ///   - color: The colour. With alpha, the image shows through.
-    ///   - blendMode: How colour and image are combined. Default: the colour covers what is opaque.
+    ///   - color: The color. With alpha, the image shows through.
+    ///   - blendMode: How color and image are combined. Default: the color covers what is opaque.
     public static func tint(_ color: ImageColor, blendMode: ImageTransformer.BlendMode = .sourceAtop)
         -> ImageTransformer
     {

@@ -17,7 +17,7 @@ final class OrderedRegistry<Element: Sendable>: Sendable {
     /// The elements in the order in which they are asked.
     var all: [Element] { elements.withLock { $0 } }
 
-    /// The first element, in the order in which they are asked, that meets a condition. The condition is evaluated with no
-    /// lock held.
+    /// The first element, in the order in which they are asked, that meets a condition. The condition is evaluated
+    /// while no lock is held.
     func first(where condition: (Element) -> Bool) -> Element? { all.first(where: condition) }
 }

@@ -25,7 +25,7 @@ extension ImageDownloader {
         public var idleTimeout = Duration.seconds(15)
         /// The time limit for a whole transfer, including redirects. Default: none, as long as bytes arrive.
         public var totalTimeout: Duration?
-        /// The largest body in bytes, as it arrives and after decompression. A larger body fails with
+        /// The largest body in bytes, both as received and after decompression. A larger body fails with
         /// ``/WebImageCore/ImageError/Code/bodyTooLarge`` as soon as its size is known. Default: 128 MiB.
         public var maximumByteCount = 128 << 20
         /// The size in bytes from which a body is kept in a temporary file instead of memory. Default: 16 MiB.
@@ -61,9 +61,9 @@ extension ImageDownloader {
         /// loads continue in the meantime. It may take any time, for example while a user types a password, unless ``totalTimeout``
         /// ends the load. The credential is sent only to the server or proxy that asks for it. Default: none, so these loads fail.
         public var credential: (@Sendable (_ request: CredentialRequest) async -> NetworkOptions.Credential?)?
-        /// Whether new connections over https try HTTP/3, where libcurl has it from ngtcp2. QUIC starts first, and TCP a tenth of a
-        /// second later if there is no answer; the connection that is established first serves. Hosts with pinned keys, and requests
-        /// through a proxy, use TCP.
+        /// Whether new connections over https try HTTP/3, if libcurl supports it through ngtcp2. QUIC starts first, and
+        /// TCP a tenth of a second later if there is no answer. The connection that is established first is used. Hosts
+        /// with pinned keys, and requests through a proxy, use TCP.
         ///
         /// Default: false, because each new connection to a server without HTTP/3 costs that tenth of a second.
         public var usesHTTP3 = false

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 
 extension ImageDownloader {
-    /// A demand of a server or a proxy for a user name and a password (RFC 9110, 11), for ``Configuration/credential``.
+    /// The demand of a server or a proxy for a user name and a password (RFC 9110, 11), for ``Configuration/credential``.
     public struct CredentialRequest: Sendable {
         /// The URL that is requested.
         public let url: URL

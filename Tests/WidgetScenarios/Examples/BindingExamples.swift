@@ -65,7 +65,7 @@ private func keys(widget: WidgetPointer, url: URL) {
     let badge: OperationKey = "badge"
     let request = ImageRequest(url: url, decodeSize: .contain(PixelSize(width: 32, height: 32)))
     let binding = widget.imageBinding(for: badge) { paintable in
-        gtk_image_set_from_paintable(widget.native(), paintable.nativePaintable)
+        gtk_image_set_from_paintable(widget.native(), paintable)
     }
     binding.setImage(with: request)
     widget.images.cancel(badge)

@@ -70,7 +70,7 @@ private func paintables(url: URL, image: WidgetPointer) {
     let paintable = ImagePaintable()
     paintable.setImage(with: url)
     let binding = image.imageBinding(for: .image) { paintable in
-        gtk_image_set_from_paintable(image.native(), paintable.nativePaintable)
+        gtk_image_set_from_paintable(image.native(), paintable)
     }
     binding.setImage(with: url)
 }

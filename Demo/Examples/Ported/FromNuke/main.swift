@@ -19,8 +19,6 @@ func configureImages() {
     //     $0.dataLoadingQueue.maxConcurrentOperationCount = 8
     var downloader = ImageDownloader.Configuration()
     downloader.maximumConcurrentTransfers = 8
-    //     $0.isRateLimiterEnabled = true
-    downloader.rateLimit = ImageDownloader.RateLimit()
     // }
     // class PipelineDelegate: ImagePipeline.Delegate {
     //     func willLoadData(for: ImageRequest, urlRequest: URLRequest, pipeline: ImagePipeline) async throws -> URLRequest {

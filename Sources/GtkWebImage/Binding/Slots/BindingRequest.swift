@@ -7,22 +7,11 @@ struct BindingRequest {
     var image: ImageRequest?
     var placeholder: ImagePlaceholder?
     var options: BindingOptions
-    /// Named by the binding when the image is set.
-    var manager: ImageManager = .shared
+    let manager: ImageManager
     /// The images of an animation, of which ``image`` is the first.
     var sequence: ImageSequence?
     var progress: (@MainActor @Sendable (Int64, Int64?) -> Void)?
     var partial: (@MainActor @Sendable (WebImage) -> Void)?
-
-    init(
-        _ source: (some ImageRequestConvertible)?,
-        placeholder: ImagePlaceholder?,
-        options: BindingOptions
-    ) {
-        image = source?.imageRequest
-        self.placeholder = placeholder
-        self.options = options
-    }
 
     /// The same request without handlers.
     var withoutHandlers: BindingRequest {

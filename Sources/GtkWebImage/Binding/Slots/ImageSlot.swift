@@ -112,11 +112,11 @@ final class ImageSlot {
     }
 
     /// Cancels the load and shows a placeholder, or nothing.
-    func clear(_ placeholder: ImagePlaceholder?) {
+    func clear(_ placeholder: ImagePlaceholder?, _ manager: @autoclosure () -> ImageManager) {
         end(.cancelled)
         // This comes last, because an observer of the progress may set another image.
         defer { updateProgress(of: nil) { $0.reset(to: .idle) } }
-        placeholders.show(placeholder, configuration.manager ?? .shared)
+        placeholders.show(placeholder, manager())
         startPlaceholderIfVisible(target.decodeSize())
     }
 
@@ -246,7 +246,7 @@ final class ImageSlot {
     private func clear(for request: BindingRequest, _ completion: Completion?) -> ImageTask {
         end(request.options.previousLoad)
         let failure = request.options.display == .manual ? nil : configuration.errorPlaceholder
-        clear(failure ?? request.placeholder)
+        clear(failure ?? request.placeholder, request.manager)
         accessibility.hasFailed = failure != nil && current == nil
         let task = request.manager.makeParentTask(for: .empty, completion: completion)
         let error = ImageError.noURL(remedy: "Call clearImage() to clear a widget.")

@@ -16,12 +16,13 @@ final class PlaceholderPresenter {
     }
 
     /// Shows a placeholder. A placeholder given by a URL waits for ``load(at:)``.
-    func show(_ placeholder: ImagePlaceholder?, _ manager: ImageManager, keepsPreview: Bool = false) {
+    func show(_ placeholder: ImagePlaceholder?, _ manager: @autoclosure () -> ImageManager, keepsPreview: Bool = false)
+    {
         cancel()
         guard target.attach() else { return }
         target.content?.show(placeholder, keepsPreview: keepsPreview)
         target.changed()
-        if case .url(let url) = placeholder?.kind { missing = (url, manager) }
+        if case .url(let url) = placeholder?.kind { missing = (url, manager()) }
     }
 
     /// Whether a placeholder waits for its load.

@@ -12,6 +12,8 @@ final class WidgetSlots {
 
     /// `nil` for a paintable.
     let widget: WidgetReference?
+    /// The manager of all images of the widget; `nil` for the shared one.
+    var manager: ImageManager?
     private var slots: [OperationKey: ImageSlot] = [:]
     /// Loads that the app tied to the widget.
     private var appTasks: [OperationKey: ImageTask] = [:]

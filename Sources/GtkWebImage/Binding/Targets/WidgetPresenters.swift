@@ -62,7 +62,7 @@ final class WidgetPresenters {
         }
         guard object.hasProperty("child", of: gtk_widget_get_type()) else {
             let type = String(cString: g_type_name_from_instance(object.assumingMemoryBound(to: GTypeInstance.self)))
-            preconditionFailure("\(type) takes neither a paintable nor a child. Use bindImage.")
+            preconditionFailure("\(type) takes neither a paintable nor a child. Use imageBinding(for:setPaintable:).")
         }
         if state != .normal { follow(child.presenter) }
         return ChildTarget(widget: widget, child: child, state: state)

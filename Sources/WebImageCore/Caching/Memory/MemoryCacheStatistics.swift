@@ -1,4 +1,4 @@
-/// The contents of the memory cache, and how often it was hit.
+/// The contents of the memory cache, and its numbers of hits and misses.
 public struct MemoryCacheStatistics: Sendable, Hashable {
     /// The number of images that the cache keeps alive.
     public var count = 0

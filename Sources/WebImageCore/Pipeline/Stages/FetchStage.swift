@@ -56,7 +56,7 @@ struct FetchStage: PipelineStage {
             validators: validators
         )
         request.shouldLoad = context.dependencies.shouldLoad
-        // The system may be wrong about the network, as behind a VPN. One quick attempt tells.
+        // The system may be wrong about the network, for example behind a VPN. One quick attempt finds out.
         request.isQuickAttempt = !loader.canReach(request.url, context.dependencies.network.status)
         request.age = id.number
         request.maximumByteCount = context.dependencies.maximumByteCount

@@ -6,9 +6,9 @@ struct AppQuestion: Sendable {
     enum Answer: Sendable {
         /// The request that the request modifier returned; `nil` if it refuses the request.
         case request(RequestModifier.Request?, for: TransferRequest)
-        /// What a server or proxy has asked for.
+        /// The credential that a server or proxy has asked for.
         case credential(NetworkOptions.Credential)
-        /// The app wants the load to fail, or has no credential.
+        /// The app refuses the request, or has no credential.
         case refusal
         /// The closure of the app has thrown an error.
         case failure(any Error)

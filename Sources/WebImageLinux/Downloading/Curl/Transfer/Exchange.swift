@@ -69,7 +69,7 @@ final class Exchange {
     var expectedCount: Int64?
     /// The length of the part that was kept from an interrupted transfer; `nil` if the body was not resumed.
     var resumedCount: Int64?
-    /// Whether the rest was last expected to arrive sooner than a new request would bring its first byte.
+    /// Whether the rest was last expected to arrive sooner than a new request would get its first byte.
     var isNearlyComplete = false
     private var discardedCount = 0
 
