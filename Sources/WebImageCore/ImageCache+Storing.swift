@@ -101,7 +101,7 @@ extension ImageCache {
     /// It is kept while the server confirms the image, and removed with the image when that is removed, evicted, or replaced by
     /// another version. Images in a read-only directory of the app have no attachment unless they are also stored.
     /// - Parameters:
-    ///   - data: At most ``CacheEntry/maximumAttachmentByteCount`` bytes; `nil` removes them.
+    ///   - data: At most 64 KiB; `nil` removes them.
     ///   - request: A URL or an ``ImageRequest``.
     /// - Throws: ``ImageError/Code/notStored`` if there is no original, if there are too many bytes, or if the file
     ///   cannot be written, and ``ImageError/Code/cancelled`` if the awaiting task was cancelled.

@@ -62,7 +62,7 @@ public final class ImageManager: Sendable {
     /// The decoders and encoders: the built-in ones and your own.
     public var coders: CoderRegistry { dependencies.coders }
 
-    /// Whether the machine is online, and whether to save data or power. ``observeNetwork(_:)`` reports changes.
+    /// Whether the machine is online, and whether to save data or power. ``networkUpdates()`` reports changes.
     public var networkStatus: ImageNetworkStatus { network.status }
 
     /// Whether the app works offline, for example because its user has chosen so. Default: `false`. You can set it on any thread.
@@ -96,8 +96,11 @@ public final class ImageManager: Sendable {
         for task in pipeline.runningDataTasks { task.cancel() }
     }
 
+    /// Returns the changes of ``networkStatus`` from now on, until the manager is released. If you are late, you receive the newest one.
+    public func networkUpdates() -> AsyncStream<ImageNetworkStatus> { network.observers.stream(bufferingNewest: 1) }
+
     /// Calls a handler with every change of ``networkStatus``, on any thread, for as long as the token exists.
-    public func observeNetwork(_ handler: @escaping @Sendable (ImageNetworkStatus) -> Void) -> ObservationToken {
+    package func observeNetwork(_ handler: @escaping @Sendable (ImageNetworkStatus) -> Void) -> ObservationToken {
         network.observe(handler)
     }
 
@@ -258,9 +261,11 @@ public final class ImageManager: Sendable {
         }
     }
 
-    /// Calls a handler with every step of every load, on the thread of the step, for as long as the token exists. The
-    /// handler must return quickly.
-    public func observe(_ handler: @escaping @Sendable (LoadTraceEvent) -> Void) -> ObservationToken {
+    /// Returns the steps of all loads from now on, until the manager is released. If you fall 4,096 steps behind, you miss the oldest.
+    public func traceEvents() -> AsyncStream<LoadTraceEvent> { dependencies.observers.stream(bufferingNewest: 4096) }
+
+    /// Calls a handler with every step of every load, on the thread of the step, for as long as the token exists.
+    package func observe(_ handler: @escaping @Sendable (LoadTraceEvent) -> Void) -> ObservationToken {
         dependencies.observers.add(handler)
     }
 

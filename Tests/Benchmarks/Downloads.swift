@@ -56,7 +56,7 @@ struct Downloads: ParsableCommand {
                 if case .finished(let result) = event { ends.add((try? result.get().data.count) ?? 0) }
             }
         }
-        ends.wait(seconds: 120) { $0.count == urls.count }
+        ends.wait { $0.count == urls.count }
         precondition(ends.all.allSatisfy { $0 == size }, "a transfer failed")
     }
 

@@ -73,7 +73,7 @@ struct Protocols: ParsableCommand {
                 if case .finished(let result) = event { ends.add(result) }
             }
         }
-        ends.wait(seconds: 120) { $0.count == urls.count }
+        ends.wait { $0.count == urls.count }
         let names = try ends.all.map { try $0.get().metrics?.protocolName ?? "" }
         guard names.count == urls.count, names.allSatisfy({ $0 == protocolName }) else {
             throw ValidationError("\(names.count) of \(urls.count) loads, by \(Set(names)) instead of \(protocolName)")

@@ -46,7 +46,7 @@ struct DiskCacheSafetyTests {
             }
             thread.start()
         }
-        #expect(outputs.wait(seconds: 300) { $0.count == 2 })
+        #expect(outputs.wait(atMost: .seconds(300)) { $0.count == 2 })
         for output in outputs.all {
             let counts = numbers(output)
             #expect(counts["wrong"] == 0 && counts["failures"] == 0, "\(output)")

@@ -17,9 +17,11 @@ struct FinishedPlaybackTests {
             let pixels = PixelBuffer(size: PixelSize(width: 2, height: 2), format: .rgb) { memory in
                 _ = memory.initializeMemory(as: UInt8.self, repeating: UInt8(number))
             }
-            return (image: WebImage(pixels: try #require(pixels)), duration: Duration.milliseconds(100))
+            return WebImage(pixels: try #require(pixels))
         }
-        let image = try #require(WebImage(frames: frames, loopCount: loops))
+        let image = try #require(
+            WebImage(frames: frames, durations: Array(repeating: .milliseconds(100), count: 5), loopCount: loops)
+        )
         let player = try #require(
             AnimationPlayer(
                 image,

@@ -22,8 +22,9 @@ struct FramesTests {
 
     @Test("Images and their durations become the frames, in their order, and players may go backwards")
     func frames() throws {
-        let frames = [(try image(0xFF0000), Duration.milliseconds(40)), (try image(0x00FF00), .seconds(2))]
-        let made = try #require(WebImage(frames: frames, loopCount: 3))
+        let frames = [try image(0xFF0000), try image(0x00FF00)]
+        let durations: [Duration] = [.milliseconds(40), .seconds(2)]
+        let made = try #require(WebImage(frames: frames, durations: durations, loopCount: 3))
         #expect(made.frameCount == 2 && made.loopCount == 3 && made.pixelSize == PixelSize(width: 4, height: 4))
         #expect(made.animation?.durations == [.milliseconds(40), .seconds(2)])
         #expect(try colors(made) == [ImageColor(0xFF0000), ImageColor(0x00FF00)])
@@ -65,14 +66,14 @@ struct FramesTests {
 
     @Test("Images of other sizes are scaled to that of the first, one is a still image, and none is none")
     func odd() throws {
-        let frames = [(try image(0xFF0000, 4), Duration.zero), (try image(0x0000FF, 9), .seconds(1 << 40))]
-        let made = try #require(WebImage(frames: frames, loopCount: -5))
+        let frames = [try image(0xFF0000, 4), try image(0x0000FF, 9)]
+        let made = try #require(WebImage(frames: frames, durations: [.zero, .seconds(1 << 40)], loopCount: -5))
         #expect(try colors(made) == [ImageColor(0xFF0000), ImageColor(0x0000FF)])
         #expect(try made.animation?.makeDecoder().frame(at: 1).size == PixelSize(width: 4, height: 4))
         #expect(made.animation?.durations == [.milliseconds(100), .seconds(86_400)] && made.loopCount == 0)
-        let still = try #require(WebImage(frames: [frames[0]]))
+        let still = try #require(WebImage(frames: [frames[0]], durations: [.zero]))
         #expect(still.animation == nil && still.pixelSize == PixelSize(width: 4, height: 4))
-        #expect(WebImage(frames: []) == nil)
+        #expect(WebImage(frames: [], durations: []) == nil && WebImage(frames: frames, durations: [.zero]) == nil)
     }
 
     @Test("Images and responses print what they are, without what a URL keeps secret")
@@ -86,7 +87,7 @@ struct FramesTests {
             isPartial: true
         )
         #expect("\(small)" == "png image, 8x8, decoded at 4x4, partial")
-        let made = try #require(WebImage(frames: [(red, .seconds(1)), (red, .seconds(1))]))
+        let made = try #require(WebImage(frames: [red, red], durations: [.seconds(1), .seconds(1)]))
         #expect("\(made)" == "image, 4x4, 2 frames")
         let url = try #require(URL(string: "https://u:p@example.org/a.png?token=secret"))
         let text = "\(Result<ImageResponse, ImageError>.success(ImageResponse(image: red, source: .disk, url: url)))"

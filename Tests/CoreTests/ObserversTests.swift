@@ -1,3 +1,4 @@
+import FoundationEssentials
 import TestSupport
 import Testing
 import WebImageCore
@@ -52,5 +53,36 @@ struct ObserversTests {
         observers.notify(1)
         observers.notify(2)
         #expect(log.all == [1, 20])
+    }
+
+    @Test("A stream has the newest events, ends with the observers, and observes nothing after its consumer")
+    func streams() async {
+        var observers: Observers<Int>? = Observers()
+        var stream = observers?.stream(bufferingNewest: 2)
+        for event in 1...3 { observers?.notify(event) }
+        observers = nil
+        var seen: [Int] = []
+        for await event in stream! { seen.append(event) }
+        #expect(seen == [2, 3])
+        let others = Observers<Int>()
+        stream = others.stream(bufferingNewest: 2)
+        #expect(others.isActive)
+        stream = nil
+        #expect(!others.isActive)
+    }
+
+    @Test("A task receives the steps of loads and the changes of the network while the manager exists")
+    func updates() async throws {
+        var fixture: ManagerFixture? = ManagerFixture()
+        let (steps, changes) = (fixture!.manager.traceEvents(), fixture!.manager.networkUpdates())
+        let url = fixture!.url("a")
+        fixture!.loader.answer(url, with: TestImage.solid(0x336699, size: PixelSize(width: 8, height: 8)))
+        _ = try await fixture!.manager.image(for: url)
+        fixture!.manager.isOffline = true
+        fixture = nil
+        var (urls, statuses) = (Set<URL>(), [Bool]())
+        for await step in steps { urls.insert(step.url) }
+        for await status in changes { statuses.append(status.isAvailable) }
+        #expect(urls == [url] && statuses == [false])
     }
 }

@@ -38,9 +38,10 @@ struct PublicAPITests {
         let symbols = graphs.flatMap(\.symbols).filter { !$0.identifier.precise.contains("::SYNTHESIZED::") }
         #expect(symbols.count >= 4)
         let conformances = Self.conformances(of: symbols, graphs)
+        let owners = try Self.promises(symbols, conformances)
         for list in Self.lists {
-            let lines = Set(symbols.filter { list.levels.contains($0.accessLevel) }.map { $0.line(conformances) })
-                .sorted()
+            let listed = symbols.filter { list.levels.contains($0.accessLevel) && !$0.isPromised(by: owners) }
+            let lines = Set(listed.map { $0.line(conformances) }).sorted()
             let file = URL(filePath: "\(Self.top)/Tests/\(list.folder)/\(module).txt")
             if ProcessInfo.processInfo.environment["GWI_UPDATE_API"] != nil {
                 try lines.map { $0 + "\n" }.joined().write(to: file, atomically: true, encoding: .utf8)
@@ -74,6 +75,33 @@ struct PublicAPITests {
         return found.mapValues { $0.sorted() }
     }
 
+    /// The names that the listed conformances of a type promise, by the name of the type, so that the lists need not repeat them.
+    private static func promises(_ symbols: [SymbolGraph.Symbol], _ conformances: [String: [String]]) throws -> [String:
+        Set<String>]
+    {
+        var members = [
+            "CustomStringConvertible": ["description"], "Equatable": ["==(_:_:)"], "Hashable": ["hash(into:)"],
+            "Decodable": ["init(from:)"], "Encodable": ["encode(to:)"], "RawRepresentable": ["init(rawValue:)"],
+            "LocalizedError": ["errorDescription", "recoverySuggestion"],
+            "ExpressibleByStringLiteral": ["init(stringLiteral:)"],
+        ]
+        for file in try FileManager.default.contentsOfDirectory(atPath: "\(top)/Tests/PublicAPI") {
+            let text = try String(contentsOf: URL(filePath: "\(top)/Tests/PublicAPI/\(file)"), encoding: .utf8)
+            for name in text.split(separator: "\n").compactMap({
+                $0.split(separator: ": ").first?.split(separator: ".")
+            })
+            where name.count == 2 {
+                members[String(name[0]), default: []].append(String(name[1]))
+            }
+        }
+        return symbols.reduce(into: [:]) { result, type in
+            let protocols = conformances[type.identifier.precise] ?? []
+            result[type.pathComponents.joined(separator: "."), default: []].formUnion(
+                protocols.flatMap { members[$0] ?? [] }
+            )
+        }
+    }
+
     private struct SymbolGraph: Decodable {
         struct Symbol: Decodable {
             struct Identifier: Decodable { let precise: String }
@@ -83,6 +111,11 @@ struct PublicAPITests {
             let pathComponents: [String]
             let declarationFragments: [Fragment]?
             let accessLevel: String
+
+            func isPromised(by owners: [String: Set<String>]) -> Bool {
+                let owner = pathComponents.dropLast().joined(separator: ".")
+                return pathComponents.last.map { owners[owner]?.contains($0) == true } ?? false
+            }
 
             /// The declaration after the names of the types that contain it, and the protocols that it conforms to.
             func line(_ conformances: [String: [String]]) -> String {

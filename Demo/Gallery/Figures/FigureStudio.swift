@@ -165,10 +165,9 @@ final class FigureStudio {
         -> (image: WebImage, distance: Int64)
     {
         let shots = try (0..<count).map { try film.frame(nearest: start + Int64($0) * Self.step) }
-        var frames = shots.map { (image: $0.image, duration: Self.frameDuration) }
-        frames[0].duration = firstDuration
-        frames.append((try film.lastFrame(), Self.pause))
-        guard let image = WebImage(frames: frames) else {
+        let frames = shots.map(\.image) + [try film.lastFrame()]
+        let durations = [firstDuration] + Array(repeating: Self.frameDuration, count: count - 1) + [Self.pause]
+        guard let image = WebImage(frames: frames, durations: durations) else {
             throw Screenshot.Failure(description: "There is no memory for an animation.")
         }
         return (image, shots.map(\.distance).max() ?? 0)

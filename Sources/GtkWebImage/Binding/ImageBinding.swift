@@ -12,7 +12,7 @@ public struct ImageBinding: ImageBindable {
     /// A GtkWidget, or a paintable of the library.
     private let object: UnsafeMutableRawPointer
     /// The key of the place. Loads of one object under different keys do not affect each other.
-    public let key: OperationKey
+    let key: OperationKey
     private let place: ImagePlace
 
     init(_ object: UnsafeMutableRawPointer, _ key: OperationKey, in place: ImagePlace) {
@@ -93,13 +93,14 @@ extension ImageBinding {
         }
     }
 
-    /// The size in application pixels that a GtkPicture requests, regardless of its image, for example for an avatar on a
-    /// button. It replaces a size request. The GtkPicture of a button keeps it in all states; any other grows if its parent
-    /// has more room, unless its alignment forbids that. A GtkImage uses the shorter side as its pixel-size. Backgrounds
-    /// and widgets that show images in other ways ignore it, which is logged. Default: `nil`, for the size of the image.
-    public var fixedSize: (width: Int, height: Int)? {
-        get { existingSlot?.target.fixedSize }
-        nonmutating set { slot.target.fixedSize = newValue }
+    /// Sets the size in application pixels that a GtkPicture requests, regardless of its image, for example for an avatar on a
+    /// button. Pass -1 for the size of the image, which is the default.
+    ///
+    /// It replaces a size request. The GtkPicture of a button keeps it in all states; any other grows if its parent has more room,
+    /// unless its alignment forbids that. A GtkImage uses the shorter side as its pixel-size. Backgrounds and widgets that show images
+    /// in other ways ignore it, which is logged.
+    public func setFixedSize(width: Int, height: Int) {
+        slot.target.fixedSize = width < 0 || height < 0 ? nil : (width, height)
     }
 
     /// The place of the image that a GtkPicture shows while ``isHighlighted`` is set. Traps for other widgets.

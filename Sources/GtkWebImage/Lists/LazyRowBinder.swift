@@ -16,11 +16,10 @@ import WebImageLinux
 /// them again, and the previous one leaves them alone. Main thread only.
 @preconcurrency @MainActor
 public final class LazyRowBinder {
-    /// Binds or unbinds a row, given the row widget and its index.
-    public typealias RowHandler = @MainActor (_ row: WidgetPointer, _ index: Int) -> Void
+    typealias RowHandler = @MainActor (_ row: WidgetPointer, _ index: Int) -> Void
 
     /// The indices of the bound rows.
-    public private(set) var boundRange = 0..<0
+    package private(set) var boundRange = 0..<0
     /// The number of screens above and below that count as near. Default: 1.
     public var screensAhead = 1.0
 
@@ -39,12 +38,12 @@ public final class LazyRowBinder {
     /// Starts watching a list.
     /// - Parameters:
     ///   - container: The list, at any depth within a scrolled window.
-    ///   - bind: Called for a row that comes near.
-    ///   - unbind: Called for a row that is no longer near.
+    ///   - bind: Called with a row that comes near, and its index.
+    ///   - unbind: Called with a row that is no longer near, and its index.
     public init(
         container: some GtkWidgetConvertible,
-        bind: @escaping RowHandler,
-        unbind: @escaping RowHandler
+        bind: @escaping @MainActor (_ row: WidgetPointer, _ index: Int) -> Void,
+        unbind: @escaping @MainActor (_ row: WidgetPointer, _ index: Int) -> Void
     ) {
         let container = container.nativeWidgetPointer
         self.container = WidgetReference(container)

@@ -4,13 +4,15 @@ extension WebImage {
     /// The animation has the size of its first image, and other images are scaled to it. All of them stay in memory. An
     /// animated image contributes its first frame. Call this off the main thread if sizes differ.
     /// - Parameters:
-    ///   - frames: The images and their durations. Durations below 11 ms become 100 ms, as in browsers, and none exceeds a day.
+    ///   - frames: The images, in their order.
+    ///   - durations: The duration of each image. Durations below 11 ms become 100 ms, as in browsers, and none exceeds a day.
     ///   - loopCount: The number of times to play the animation; 0 means endlessly. Default: 0.
-    /// - Returns: A still image if there is one frame; `nil` if there is none, or no memory for scaling.
-    public init?(frames: [(image: WebImage, duration: Duration)], loopCount: Int = 0) {
-        guard let first = frames.first?.image else { return nil }
+    /// - Returns: A still image if there is one frame; `nil` if there is none, if the numbers of frames and durations differ, or if
+    ///   there is no memory for scaling.
+    public init?(frames: [WebImage], durations: [Duration], loopCount: Int = 0) {
+        guard let first = frames.first, frames.count == durations.count else { return nil }
         var buffers: [PixelBuffer] = []
-        for pixels in frames.map(\.image.pixels) {
+        for pixels in frames.map(\.pixels) {
             let isSized = pixels.size == first.pixelSize
             guard let sized = isSized ? pixels : pixels.resized(to: first.pixelSize, orientation: .up) else {
                 return nil
@@ -20,7 +22,7 @@ extension WebImage {
         let animation =
             buffers.count < 2
             ? nil
-            : ImageAnimation(of: buffers, durations: frames.map(\.duration), loopCount: loopCount)
+            : ImageAnimation(of: buffers, durations: durations, loopCount: loopCount)
         self.init(pixels: buffers[0], naturalSize: first.naturalSize, scale: first.scale, animation: animation)
     }
 }

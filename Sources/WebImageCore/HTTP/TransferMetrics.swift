@@ -4,7 +4,7 @@
 /// step before it.
 public struct TransferMetrics: Sendable, Hashable {
     /// How the response relates to the bytes that were already cached.
-    public enum CacheDecision: Sendable, Hashable {
+    package enum CacheDecision: Sendable, Hashable {
         /// Nothing was cached: the server sent the whole body.
         case fetched
         /// The cached copy was outdated: the server sent a new body.
@@ -36,7 +36,7 @@ public struct TransferMetrics: Sendable, Hashable {
     /// The number of redirects that were followed.
     public var redirectCount = 0
     /// How the response relates to the bytes that were already cached.
-    public var cacheDecision = CacheDecision.fetched
+    package var cacheDecision = CacheDecision.fetched
 
     /// Creates metrics in which everything is zero.
     public init() {}

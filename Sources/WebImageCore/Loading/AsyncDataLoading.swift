@@ -27,10 +27,8 @@ public protocol AsyncDataLoading: DataLoading {
 
 extension AsyncDataLoading {
     /// Starts ``data(for:)`` in a Swift task.
-    public func load(
-        _ request: LoaderRequest,
-        onEvent: @escaping @Sendable (LoaderEvent) -> Void
-    ) -> any FetchOperation {
+    public func load(_ request: LoaderRequest, onEvent: @escaping @Sendable (LoaderEvent) -> Void) -> any FetchOperation
+    {
         let fetch = AsyncFetch(request, loader: "\(Self.self)", onEvent: onEvent)
         fetch.start { try await data(for: request) }
         return fetch
@@ -49,10 +47,8 @@ public protocol AsyncDataStreaming: DataLoading {
 
 extension AsyncDataStreaming {
     /// Starts ``stream(for:)`` in a Swift task, and reads the stream there.
-    public func load(
-        _ request: LoaderRequest,
-        onEvent: @escaping @Sendable (LoaderEvent) -> Void
-    ) -> any FetchOperation {
+    public func load(_ request: LoaderRequest, onEvent: @escaping @Sendable (LoaderEvent) -> Void) -> any FetchOperation
+    {
         let fetch = AsyncFetch(request, loader: "\(Self.self)", onEvent: onEvent)
         fetch.start { try await fetch.read(try await stream(for: request)) }
         return fetch

@@ -59,26 +59,24 @@ extension PixelBuffer {
 
     /// Multiplies colors of 16 bits a channel by alpha, pixel by pixel.
     package static func multiplyDeepAlpha(in memory: UnsafeMutableRawBufferPointer) {
-        let samples = memory.bindMemory(to: UInt16.self)
-        for index in stride(from: 0, to: samples.count, by: 4) {
-            let alpha = UInt32(samples[index + 3])
-            if alpha == 0xFFFF { continue }
-            for channel in index..<index + 3 {
-                samples[channel] = UInt16((UInt32(samples[channel]) * alpha + 0x7FFF) / 0xFFFF)
-            }
-        }
+        mapDeepColors(in: memory) { color, alpha in (color * alpha + 0x7FFF) / 0xFFFF }
     }
 
     /// Divides colors of 16 bits a channel by alpha, pixel by pixel.
     package static func divideDeepAlpha(in memory: UnsafeMutableRawBufferPointer) {
+        mapDeepColors(in: memory) { color, alpha in alpha == 0 ? 0 : min(0xFFFF, (color * 0xFFFF + alpha / 2) / alpha) }
+    }
+
+    @inline(__always)
+    private static func mapDeepColors(
+        in memory: UnsafeMutableRawBufferPointer,
+        _ change: (_ color: UInt32, _ alpha: UInt32) -> UInt32
+    ) {
         let samples = memory.bindMemory(to: UInt16.self)
         for index in stride(from: 0, to: samples.count, by: 4) {
             let alpha = UInt32(samples[index + 3])
             if alpha == 0xFFFF { continue }
-            for channel in index..<index + 3 {
-                let color = UInt32(samples[channel])
-                samples[channel] = alpha == 0 ? 0 : UInt16(min(0xFFFF, (color * 0xFFFF + alpha / 2) / alpha))
-            }
+            for channel in index..<index + 3 { samples[channel] = UInt16(change(UInt32(samples[channel]), alpha)) }
         }
     }
 

@@ -24,7 +24,7 @@ public final class ImagePrefetcher: Sendable {
     }
 
     /// The manager that loads the images.
-    public let manager: ImageManager
+    package let manager: ImageManager
     private let ignoresNetworkStatus: Bool
     private let state: Mutex<State>
     private let networkObservation = Mutex<ObservationToken?>(nil)

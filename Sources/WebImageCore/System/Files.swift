@@ -216,24 +216,30 @@ package struct FileStore: FileStoring {
     package func files(below directory: String) -> [StoredFile] {
         var files: [StoredFile] = []
         let descriptor = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        if descriptor >= 0 { collect(directory, descriptor, depth: 0, into: &files) }
+        collect(directory, descriptor, depth: 0, into: &files)
         return files
     }
 
     package func paths(in directory: String, prefix: String) -> [String] {
-        guard let stream = opendir(directory) else { return [] }
-        defer { closedir(stream) }
         var paths: [String] = []
-        while let entry = readdir(stream) {
-            let name = Self.name(of: entry)
-            if name.hasPrefix(prefix) { paths.append("\(directory)/\(name)") }
-        }
+        let descriptor = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        Self.forEachName(in: descriptor) { if $0.hasPrefix(prefix) { paths.append("\(directory)/\($0)") } }
         return paths
     }
 
-    private static func name(of entry: UnsafeMutablePointer<dirent>) -> String {
-        withUnsafeBytes(of: &entry.pointee.d_name) {
-            String(cString: $0.bindMemory(to: CChar.self).baseAddress!)
+    /// - Parameter descriptor: The open directory, which this call closes; negative if it could not be opened.
+    private static func forEachName(in descriptor: Int32, _ body: (String) -> Void) {
+        guard descriptor >= 0 else { return }
+        guard let stream = fdopendir(descriptor) else {
+            close(descriptor)
+            return
+        }
+        defer { closedir(stream) }
+        while let entry = readdir(stream) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+                String(cString: $0.bindMemory(to: CChar.self).baseAddress!)
+            }
+            if name != ".", name != ".." { body(name) }
         }
     }
 
@@ -243,21 +249,14 @@ package struct FileStore: FileStoring {
     /// - Parameter descriptor: The open directory, which this call closes. Subdirectories are opened relative to it
     ///   rather than by path, so that a symbolic link cannot lead the search elsewhere.
     private func collect(_ directory: String, _ descriptor: Int32, depth: Int, into files: inout [StoredFile]) {
-        guard let stream = fdopendir(descriptor) else {
-            close(descriptor)
-            return
-        }
-        defer { closedir(stream) }
-        while let entry = readdir(stream) {
-            let name = Self.name(of: entry)
-            guard name != ".", name != ".." else { continue }
+        Self.forEachName(in: descriptor) { name in
             var status = stat()
-            guard fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { continue }
+            guard fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return }
             let path = "\(directory)/\(name)"
             switch status.st_mode & S_IFMT {
             case S_IFDIR where depth < Self.maximumDepth:
                 let inner = openat(descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-                if inner >= 0 { collect(path, inner, depth: depth + 1, into: &files) }
+                collect(path, inner, depth: depth + 1, into: &files)
             case S_IFREG: files.append(StoredFile(path, status))
             default: break
             }
@@ -272,7 +271,7 @@ package struct FileStore: FileStoring {
         let descriptor = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 || errno == ENOENT else { throw FileError(call: "open", path: directory, number: errno) }
         var failure: FileError?
-        if descriptor >= 0 { empty(directory, descriptor, noting: &failure) }
+        empty(directory, descriptor, noting: &failure)
         if rmdir(directory) != 0 { Self.note(FileError(call: "rmdir", path: directory, number: errno), in: &failure) }
         if let failure { throw failure }
     }
@@ -280,21 +279,14 @@ package struct FileStore: FileStoring {
     /// Removes the contents of a directory, and continues after a failure.
     /// - Parameter descriptor: The open directory, which this call closes. As in `collect`, symbolic links are not followed.
     private func empty(_ directory: String, _ descriptor: Int32, noting failure: inout FileError?) {
-        guard let stream = fdopendir(descriptor) else {
-            close(descriptor)
-            return
-        }
-        defer { closedir(stream) }
-        while let entry = readdir(stream) {
-            let name = Self.name(of: entry)
-            guard name != ".", name != "..", unlinkat(descriptor, name, 0) != 0 else { continue }
+        Self.forEachName(in: descriptor) { name in
+            guard unlinkat(descriptor, name, 0) != 0 else { return }
             let (number, path) = (errno, "\(directory)/\(name)")
             guard number == EISDIR || number == EPERM else {
-                Self.note(FileError(call: "unlink", path: path, number: number), in: &failure)
-                continue
+                return Self.note(FileError(call: "unlink", path: path, number: number), in: &failure)
             }
             let inner = openat(descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-            if inner >= 0 { empty(path, inner, noting: &failure) }
+            empty(path, inner, noting: &failure)
             if unlinkat(descriptor, name, AT_REMOVEDIR) != 0 {
                 Self.note(FileError(call: "rmdir", path: path, number: errno), in: &failure)
             }

@@ -4,7 +4,7 @@ import Synchronization
 final class NetworkSwitch: NetworkMonitoring {
     private let machine: any NetworkMonitoring
     private let isOff = Atomic(false)
-    private let observers = Observers<ImageNetworkStatus>()
+    let observers = Observers<ImageNetworkStatus>()
     private let observation = Mutex<ObservationToken?>(nil)
     private let notifications: Mutex<Notifications>
 

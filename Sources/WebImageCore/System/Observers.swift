@@ -28,6 +28,15 @@ package final class Observers<Event: Sendable>: Sendable {
         return ObservationToken { [weak self] in self?.remove(number) }
     }
 
+    /// The events from now on, until the observers are released. A consumer that is more than `count` events behind misses the oldest.
+    package func stream(bufferingNewest count: Int) -> AsyncStream<Event> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(count))
+        let end = ObservationToken { continuation.finish() }
+        let token = add { event in withExtendedLifetime(end) { _ = continuation.yield(event) } }
+        continuation.onTermination = { _ in token.cancel() }
+        return stream
+    }
+
     private func remove(_ number: UInt64) {
         state.release { state in
             let removed = state.handlers.firstIndex { $0.number == number }.map { state.handlers.remove(at: $0) }
@@ -46,9 +55,7 @@ package final class Observers<Event: Sendable>: Sendable {
 }
 
 /// Keeps an observation alive, which ends when the token is released or cancelled, on any thread.
-///
-/// The type is not named Observation, because that would hide the module of this name from the `@Observable` macro.
-public final class ObservationToken: Sendable {
+package final class ObservationToken: Sendable {
     private let end: Mutex<(@Sendable () -> Void)?>
 
     package init(_ end: @escaping @Sendable () -> Void) {
@@ -60,7 +67,7 @@ public final class ObservationToken: Sendable {
     }
 
     /// Ends the observation. A handler that is running on another thread may return after this call.
-    public func cancel() {
+    package func cancel() {
         end.withLock { $0.take() }?()
     }
 }

@@ -85,7 +85,7 @@ public struct ImageVariants: Hashable, Sendable {
 
     /// The URLs of the files, from the smallest to the largest. A server that scales images has one for each step of its
     /// widths.
-    public var urls: [URL] { ranks.map(url(at:)) }
+    package var urls: [URL] { ranks.map(url(at:)) }
 }
 
 // A file is known by its rank: its place among the others, the smallest first.

@@ -59,7 +59,7 @@ public final class ImageDownloader: NetworkLoading {
     }
 
     /// The numbers of running and of waiting transfers.
-    public var transferCounts: (running: Int, waiting: Int) { commands.counts }
+    package var transferCounts: (running: Int, waiting: Int) { commands.counts }
 
     /// Cancels every transfer. Their requests fail with ``/WebImageCore/ImageError/Code/cancelled``.
     public func cancelAllTransfers() {

@@ -51,13 +51,13 @@ final class RunningProcess: Sendable {
     var output: String { String(decoding: chunks.all.joined(), as: UTF8.self) }
 
     func waitForOutput<Found>(seconds: Double, _ find: (String) -> Found?) -> Found? {
-        chunks.wait(seconds: seconds) { $0.last?.isEmpty == true || find(output) != nil }
+        chunks.wait(atMost: .seconds(seconds)) { $0.last?.isEmpty == true || find(output) != nil }
         return find(output)
     }
 
     /// - Returns: Whether the program has closed its output, which it does by ending.
     func waitForEndOfOutput(seconds: Double) -> Bool {
-        chunks.wait(seconds: seconds) { $0.last?.isEmpty == true }
+        chunks.wait(atMost: .seconds(seconds)) { $0.last?.isEmpty == true }
     }
 
     func closeInput() {

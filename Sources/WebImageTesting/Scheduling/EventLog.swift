@@ -21,12 +21,12 @@ public final class EventLog<Event: Sendable>: Sendable {
     /// Waits until the events meet a condition. It blocks the thread, so do not call it on the main thread of a GTK
     /// program.
     /// - Parameters:
-    ///   - seconds: The time limit. Default: 120, which only a hang takes.
+    ///   - limit: The time limit. Default: two minutes, which only a hang takes.
     ///   - condition: Evaluated after each event.
     /// - Returns: Whether the condition was met in time.
     @discardableResult
-    public func wait(seconds: Double = 120, until condition: ([Event]) -> Bool) -> Bool {
-        let deadline = DispatchTime.now() + seconds
+    public func wait(atMost limit: Duration = .seconds(120), until condition: ([Event]) -> Bool) -> Bool {
+        let deadline = DispatchTime.now() + limit / .seconds(1)
         while !condition(all) {
             if signal.wait(timeout: deadline) == .timedOut { return condition(all) }
         }

@@ -75,7 +75,7 @@ nonisolated func request(_ url: URL, _ picture: WidgetPointer) -> @MainActor (In
     { _ in picture.imageBinding.request ?? ImageRequest(url: url) }
 }
 
-nonisolated func bind(_ url: URL?) -> LazyRowBinder.RowHandler {
+nonisolated func bind(_ url: URL?) -> @MainActor (WidgetPointer, Int) -> Void {
     { row, _ in row.setImage(with: url) }
 }
 

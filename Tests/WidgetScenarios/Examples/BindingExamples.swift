@@ -27,10 +27,10 @@ private func aPlaceByItself(entry: Entry, url: URL) {
 
 @MainActor
 func giveASize(button: Button, picture: Picture) {
-    button.imageBinding.fixedSize = (48, 48)
+    button.imageBinding.setFixedSize(width: 48, height: 48)
 
     let widget: UnsafeMutablePointer<GtkWidget> = picture.native()
-    picture.imageBinding.fixedSize = (160, 120)
+    picture.imageBinding.setFixedSize(width: 160, height: 120)
     picture.contentFit = .cover
     gtk_widget_set_halign(widget, GTK_ALIGN_CENTER)
     gtk_widget_set_valign(widget, GTK_ALIGN_CENTER)

@@ -53,8 +53,8 @@ private func dragging(image: WebImage, widget: UnsafeMutablePointer<GtkWidget>) 
     g_object_unref(provider)
 }
 
-private func animation(drawings: [WebImage]) throws -> Data? {
-    let animation = WebImage(frames: drawings.map { ($0, .milliseconds(80)) }, loopCount: 3)
+private func animation(drawings: [WebImage], durations: [Duration]) throws -> Data? {
+    let animation = WebImage(frames: drawings, durations: durations, loopCount: 3)
     return try animation?.data(as: .gif)
 }
 

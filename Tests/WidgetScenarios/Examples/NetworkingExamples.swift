@@ -120,11 +120,8 @@ private func bytes(url: URL) async throws {
     print(bytes)
 }
 
-private func metered() -> ObservationToken {
-    let followMetering: @Sendable (ImageNetworkStatus) -> Void = { status in
-        ImageManager.shared.isOffline = status.isMetered
-    }
-    followMetering(ImageManager.shared.networkStatus)
-    let observation = ImageManager.shared.observeNetwork(followMetering)
-    return observation
+private func metered() async {
+    let manager = ImageManager.shared
+    manager.isOffline = manager.networkStatus.isMetered
+    for await status in manager.networkUpdates() { manager.isOffline = status.isMetered }
 }

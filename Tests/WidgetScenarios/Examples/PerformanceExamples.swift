@@ -1,6 +1,5 @@
 import FoundationEssentials
 import GtkWebImage
-import WebImageTesting
 
 // The samples of Performance.md, compiled. What they do not declare is a parameter here.
 
@@ -11,13 +10,11 @@ private func prefetch(urls: [URL], scale: Int) {
 }
 
 private func watch(
-    url: URL,
-    counter: EventLog<LoadTraceEvent>,
-    observation: inout ObservationToken?
+    url: URL
 ) async throws {
     let response = try await ImageManager.shared.response(for: ImageRequest(url: url))
     print(response.source, response.durations.reading, response.durations.decoding)
     print(response.metrics?.firstByte ?? .zero, response.metrics?.receivedByteCount ?? 0)
 
-    observation = ImageManager.shared.observe { step in counter.add(step) }
+    for await step in ImageManager.shared.traceEvents() { print(step.kind, step.url) }
 }

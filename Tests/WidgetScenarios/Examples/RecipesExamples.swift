@@ -25,7 +25,7 @@ func showDetail(of photo: URL, thumbnail: URL, in detail: Picture) {
 
 @MainActor
 func showSticker(_ url: URL, in bubble: some PictureBindable) {
-    bubble.imageBinding.fixedSize = (240, 180)
+    bubble.imageBinding.setFixedSize(width: 240, height: 180)
     bubble.imageBinding.playback.loopCount = 3
     bubble.imageBinding.playback.isSynchronized = true
     bubble.setImage(with: url, placeholder: .color(ImageColor(0xDEDDDA)))

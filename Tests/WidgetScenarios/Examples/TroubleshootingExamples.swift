@@ -5,8 +5,6 @@ import Logging
 
 // The samples of Troubleshooting.md and Packaging.md, compiled. What they do not declare is a parameter here.
 
-@MainActor private var observation: ObservationToken?
-
 private func lookAtTheLog() {
     var logger = Logger(label: "org.example.App.images")
     logger.logLevel = .debug
@@ -26,9 +24,8 @@ private func lookAtTheHistory(picture: Picture, request: ImageRequest) {
     }
 }
 
-@MainActor
-private func lookAtTheSteps() {
-    observation = ImageManager.shared.observe { step in print(step.kind, step.url) }
+private func lookAtTheSteps() async {
+    for await step in ImageManager.shared.traceEvents() { print(step.kind, step.url) }
 }
 
 private func authorities() {

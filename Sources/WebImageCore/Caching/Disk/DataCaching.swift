@@ -70,8 +70,7 @@ public struct CacheEntry: Sendable, Equatable {
     public var storedAt: Date
     /// A blurred version of the image, for managers that keep those.
     public var thumbHash: ThumbHash?
-    /// Data of the app: ``ImageCache/attachment(for:)``. The disk cache keeps at most
-    /// ``maximumAttachmentByteCount`` bytes of it.
+    /// Data of the app: ``ImageCache/attachment(for:)``. The disk cache keeps at most 64 KiB of it.
     public var attachment: Data?
     /// How the bytes of a rendition are decoded; `nil` for an original.
     package var rendition: RenditionInfo?
@@ -80,7 +79,7 @@ public struct CacheEntry: Sendable, Equatable {
     private var boxedResponse: Box<ResponseMetadata>
 
     /// The largest ``attachment`` in bytes: 65,536.
-    public static let maximumAttachmentByteCount = 1 << 16
+    package static let maximumAttachmentByteCount = 1 << 16
 
     /// Creates an entry for a cache of an app's own, or for one that is read from it.
     public init(key: String, data: Data, response: ResponseMetadata = ResponseMetadata(), storedAt: Date) {
