@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// A step of a load, for counters, logs and tests: see ``ImageManager/observe(_:)``.
+/// A step of a load, for counters, logs and tests: see ``ImageManager/traceEvents()``.
 public struct LoadTraceEvent: Sendable {
     /// The steps of a load. A load that joins another one reports its own steps up to the join, the shared steps, and its own end.
     public enum Kind: Sendable {
