@@ -1,11 +1,11 @@
 public import FoundationEssentials
 
-/// Chooses the cache key of a URL, for URLs that differ although their images do not: in signatures, tokens, or hosts
-/// of a content delivery network. URLs with equal keys are fetched once.
+/// Maps URLs of the same image to one cache key when they differ only in signatures, tokens or hosts of a content delivery network.
+/// URLs with equal keys are fetched once.
 public struct CacheKeyFilter: Sendable {
     private let body: @Sendable (URL) -> String?
 
-    /// - Parameter body: Returns the key; `nil` for the URL itself. Any thread calls it for each request, so it must be
+    /// - Parameter body: Returns the key, or `nil` to use the URL itself. Called on any thread for each request, so it must be
     ///   fast.
     public init(_ body: @escaping @Sendable (URL) -> String?) {
         self.body = body
@@ -17,8 +17,8 @@ public struct CacheKeyFilter: Sendable {
         return String(url.absoluteString[..<end])
     }
 
-    /// Removes items of the query, such as those that only authorise access.
-    /// - Parameter names: The names of the items, as they are in the URL. Default: the signatures of the large clouds.
+    /// Removes query items that do not select the image, such as signatures.
+    /// - Parameter names: The names of the items, as written in the URL. Default: ``CacheKeyFilter/signatures``.
     public static func withoutQueryItems(_ names: Set<String> = signatures) -> CacheKeyFilter {
         CacheKeyFilter { url in
             let text = url.absoluteString
@@ -31,7 +31,7 @@ public struct CacheKeyFilter: Sendable {
         }
     }
 
-    /// The query items with which Amazon, Google, Azure and CloudFront sign URLs.
+    /// The query items in URLs that Amazon, Google, Azure and CloudFront sign.
     public static let signatures: Set<String> = [
         "X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Date", "X-Amz-Expires", "X-Amz-Signature", "X-Amz-SignedHeaders",
         "X-Amz-Security-Token", "X-Goog-Algorithm", "X-Goog-Credential", "X-Goog-Date", "X-Goog-Expires",
@@ -47,6 +47,6 @@ public struct CacheKeyFilter: Sendable {
 }
 
 extension URL {
-    /// The URL without the items of its query with which the large clouds sign it.
+    /// The URL without the query items in ``CacheKeyFilter/signatures``.
     package var withoutSignature: String { CacheKeyFilter.withoutQueryItems().key(for: self) ?? absoluteString }
 }

@@ -1,11 +1,11 @@
 import FoundationEssentials
 
-/// The memory-cache key: the source and everything that changes pixels, except the decode size. Images with equal keys
-/// differ only in resolution.
+/// The memory-cache key: the source and everything that changes pixels, except the decode size. Images with equal keys differ only
+/// in resolution.
 package struct ImageKey: Hashable, Sendable {
     /// The key of the original, as ``ImageManager/cacheKey(for:)`` returns it.
     package let source: String
-    /// The key of the transformer, with every other option that changes pixels in front of it.
+    /// The key of the transformer, combined with every other option that changes pixels.
     let transformer: String
     /// Pixels per application pixel.
     let scale: Double
@@ -13,7 +13,7 @@ package struct ImageKey: Hashable, Sendable {
     package init(_ request: ImageRequest) {
         source = request.sourceKey
         var key = request.transformer?.key ?? ""
-        // A request that knows no screen is transformed for one of the scale of the file.
+        // A request without a display scale is transformed at the scale of the file.
         if let scale = request.displayScale, request.transformer != nil, scale != request.scale {
             key += " on \(scale)"
         }
@@ -36,8 +36,7 @@ package struct ImageKey: Hashable, Sendable {
 }
 
 extension ImageKey {
-    /// The key of a rendition on disk. Its base is the key of the original, so that all renditions of an image are
-    /// found.
+    /// The key of a rendition on disk. Its base is the key of the original, so all renditions of an image can be found by prefix.
     func renditionKey(size: DecodeSize) -> String {
         CacheKey.string(base: source, variant: "\(size) \(scale) \(transformer)")
     }
@@ -49,16 +48,16 @@ package enum CacheKey {
 
     package static func string(base: String, variant: String) -> String { "\(base)\(separator)\(variant)" }
 
-    /// A text for values that is another one for any other values.
+    /// A text of the parameters. Length prefixes make it unique for each set of parameters.
     static func text(of parameters: [String: String]) -> String {
         parameters.sorted { $0.key < $1.key }
             .map { "\($0.key.utf8.count):\($0.key)=\($0.value.utf8.count):\($0.value)" }
             .joined(separator: " ")
     }
 
-    /// Takes a key apart. Keys of originals have no variant.
+    /// Splits a key into its base and variant. Keys of originals have no variant.
     static func parts(of key: String) -> (base: Substring, variant: Substring?) {
-        // Keys are taken apart for every entry, and characters are slow.
+        // This runs for every entry, and iterating over characters is slow.
         guard let index = key.utf8.firstIndex(of: 0) else { return (key[...], nil) }
         return (key[..<index], key[key.utf8.index(after: index)...])
     }

@@ -5,9 +5,9 @@ public struct CacheSerializer: Sendable {
     let serialize: @Sendable (_ image: WebImage, _ data: Data, _ url: URL) -> Data?
 
     /// Makes a serializer.
-    /// - Parameter serialize: Returns the bytes to keep, or `nil` to keep none. Called on the decode queue, with the image and its
-    ///   original bytes. What it returns serves all loads, so that the image has its own size and all frames; where the load wanted
-    ///   less, the file is decoded once more, after what is shown.
+    /// - Parameter serialize: Returns the bytes to keep, or `nil` to keep none. Called on the decode queue with the original bytes
+    ///   and the image decoded from them. All later loads use the kept bytes, so the image is decoded at full size with all frames.
+    ///   If the load wanted less, this takes a second decode after the image is shown.
     public init(_ serialize: @escaping @Sendable (_ image: WebImage, _ data: Data, _ url: URL) -> Data?) {
         self.serialize = serialize
     }

@@ -1,32 +1,32 @@
 import Synchronization
 
-/// Tells whoever works with the bytes of an image whether another version has taken their place since, or they were removed.
+/// Records whether the bytes of an image were replaced or removed after they were read.
 ///
-/// A cache is not asked: what is decoded just now may be in none, and what was removed leaves nothing to compare with. The latest changes
-/// of thousands of images are known. Work that is older than those counts as outdated, which costs one decode more.
+/// Asking a cache is not enough: bytes that are being decoded may be in no cache, and removed bytes leave nothing to compare. The
+/// latest changes of thousands of images are known. Older work counts as outdated, which costs one extra decode.
 package final class ImageVersions: Sendable {
-    /// The moment at which bytes were read or have arrived. No two are equal.
+    /// The moment at which bytes were read or arrived. No two are equal.
     package struct Mark: Sendable, Equatable {
         fileprivate let number: UInt64
     }
 
     private struct Change {
         let number: UInt64
-        /// The mark of the bytes that have come with the change.
+        /// The mark of the bytes that the change brought.
         let version: Mark?
-        /// Whether a cache may still have the bytes before those.
+        /// Whether a cache may still have the previous bytes.
         let isBeingStored: Bool
     }
 
     private struct State {
         var serial = Serial()
-        /// The latest changes by the hash of the key. A hash that two images share costs one decode as well.
+        /// The latest changes by the hash of the key. A hash collision costs one extra decode.
         var changes: [Int: Change] = [:]
-        /// The changes before those.
+        /// The changes before `changes`.
         var earlier: [Int: Change] = [:]
         /// The number of the latest change before `changes`.
         var end: UInt64 = 0
-        /// The number of the latest change that concerns all images, or is not known any more.
+        /// The number of the latest change that concerns all images, or that was forgotten.
         var floor: UInt64 = 0
 
         mutating func add(_ change: Change, of hash: Int, limit: Int) {
@@ -42,7 +42,7 @@ package final class ImageVersions: Sendable {
     private let limit: Int
     private let state = Mutex(State())
 
-    /// - Parameter limit: The number of images whose changes are known at least.
+    /// - Parameter limit: The minimum number of images whose changes are remembered.
     package init(limit: Int = 2048) {
         self.limit = limit
     }
@@ -50,7 +50,7 @@ package final class ImageVersions: Sendable {
     /// Called when bytes have arrived.
     package func mark() -> Mark { state.withLock { Mark(number: $0.serial.next()) } }
 
-    /// Called before bytes are read from a cache. While newer ones are being stored there, they are never current.
+    /// Called before bytes are read from a cache. The mark is never current while newer bytes are being stored there.
     package func mark(reading key: String) -> Mark {
         let hash = key.hashValue
         return state.withLock { state in
@@ -59,10 +59,10 @@ package final class ImageVersions: Sendable {
         }
     }
 
-    /// Takes note that an image is another one from now on, or none.
+    /// Records that an image was replaced or removed.
     /// - Parameters:
-    ///   - version: The bytes that it is made of now, which stay current.
-    ///   - isBeingStored: Whether another call tells when a cache has these bytes, or none.
+    ///   - version: The mark of the new bytes, which stay current.
+    ///   - isBeingStored: Whether another call follows once the store has ended.
     package func change(_ key: String, to version: Mark? = nil, isBeingStored: Bool = false) {
         let hash = key.hashValue
         state.withLock { state in
@@ -71,7 +71,7 @@ package final class ImageVersions: Sendable {
         }
     }
 
-    /// Takes note that all images were removed.
+    /// Records that all images were removed.
     package func changeAll() {
         state.release { state in
             state.floor = state.serial.next()
@@ -79,8 +79,8 @@ package final class ImageVersions: Sendable {
         }
     }
 
-    /// Whether the bytes of a mark are still those of their image.
-    /// - Parameter mark: The mark; `nil` for bytes that nothing can replace.
+    /// Whether the bytes of a mark are still current.
+    /// - Parameter mark: The mark; `nil` for bytes that cannot be replaced.
     package func isCurrent(_ mark: Mark?, of key: String) -> Bool {
         guard let mark else { return true }
         let hash = key.hashValue

@@ -1,17 +1,17 @@
 import Synchronization
 
-/// The order of what an app stores: an image that takes long to encode must not replace one that was stored after it, nor
-/// come back after it was removed.
+/// Keeps the changes that an app makes to the cache in order: an image that takes long to encode must not replace a newer one, or
+/// reappear after its removal.
 final class StoreOrder: Sendable {
     private struct State {
         var serial = Serial()
         /// The newest image of each key that is being encoded.
         var newest: [String: UInt64] = [:]
-        /// The keys whose entries are being stored or removed, with what somebody else has done with the entry meanwhile.
+        /// The keys whose entries are being stored or removed, with the change that must be repeated, if any.
         var changing: [String: Change?] = [:]
 
-        /// Takes note of a change that begins.
-        /// - Returns: Whether no other change of the key runs, and which change need not be repeated any more.
+        /// Records that a change begins.
+        /// - Returns: Whether no other change of the key runs, and the pending change that this one replaces.
         mutating func begin(_ change: @escaping Change, of key: String) -> (isFirst: Bool, outdated: Change?) {
             guard let meanwhile = changing[key] else {
                 changing[key] = .some(nil)
@@ -28,7 +28,7 @@ final class StoreOrder: Sendable {
 
     init() {}
 
-    /// Begins the encoding of an image, and outdates those of the same key.
+    /// Begins the encoding of an image, and outdates earlier images of the same key.
     func begin(_ key: String) -> UInt64 {
         state.withLock { state in
             let number = state.serial.next()
@@ -51,11 +51,11 @@ final class StoreOrder: Sendable {
         return true
     }
 
-    /// Stores or removes the entry of a key, so that of several changes at a time the last one counts that was begun.
+    /// Stores or removes the entry of a key. Of several concurrent changes, the one begun last wins.
     ///
-    /// The cache may be the app's, and do in this call whatever it likes. No lock is held therefore, and no change waits for another:
-    /// the one that began first repeats what came in between.
-    /// - Parameter change: Accepts an entry or removes it. Called within this call, and possibly once more on another thread.
+    /// A cache of the app may run arbitrary code in this call. So no lock is held and no change waits for another: the change that
+    /// began first repeats the latest one that began meanwhile.
+    /// - Parameter change: Accepts an entry or removes it. Called within this call, and possibly again on another thread.
     func perform(_ key: String, _ change: @escaping Change) {
         let begun = state.withLock { $0.begin(change, of: key) }
         withExtendedLifetime(begun) { run(change, of: key, isFirst: begun.isFirst) }
@@ -64,7 +64,7 @@ final class StoreOrder: Sendable {
     /// Removes the entries of all keys.
     /// - Parameters:
     ///   - change: Removes them. Called within this call.
-    ///   - remove: Removes an entry that was stored at the same time.
+    ///   - remove: Removes an entry that is stored at the same time.
     func performForAll(_ change: Change, remove: @escaping @Sendable (_ key: String) -> Void) {
         let outdated = state.withLock { state in
             let outdated = state.changing
@@ -81,7 +81,7 @@ final class StoreOrder: Sendable {
         while let next = nextChange(of: key) { next() }
     }
 
-    /// What has to be repeated; `nil` once nothing has.
+    /// The change that must be repeated; `nil` if there is none.
     private func nextChange(of key: String) -> Change? {
         state.withLock { state in
             guard let change = state.changing[key] ?? nil else {
@@ -94,7 +94,7 @@ final class StoreOrder: Sendable {
     }
 
     /// Outdates the images of a key that are being encoded.
-    /// - Parameter number: The only image that is concerned. Default: all.
+    /// - Parameter number: The only image to outdate. Default: all of the key.
     func outdate(_ key: String, number: UInt64? = nil) {
         state.withLock { state in
             if number == nil || state.newest[key] == number { state.newest[key] = nil }

@@ -1,7 +1,7 @@
 package import FoundationEssentials
 
-/// The file of one cache entry: the image first, so that any program opens it, then the metadata as JSON, then a footer
-/// of fixed size. A single file can be put in place by a single rename.
+/// The file of one cache entry: the image first, so that any program can open it, then the metadata as JSON, then a footer of fixed
+/// size. One rename puts a single file in place.
 ///
 /// ```
 /// image | JSON | footer
@@ -12,7 +12,7 @@ package import FoundationEssentials
 package struct CacheEntryFile {
     /// The contents of the JSON.
     private struct Metadata: Codable {
-        /// The whole key. A file that has the right name but another key is not the entry.
+        /// The whole key. It tells entries apart whose file names collide.
         var key: String
         var response: ResponseMetadata
         var storedAt: Date
@@ -21,7 +21,7 @@ package struct CacheEntryFile {
         var attachment: Attachment?
     }
 
-    /// Data of the app. What is none, or is longer than an app can store, counts as absent: the image is intact all the same.
+    /// The app's data about the image. Invalid or oversized data counts as absent, so the image stays usable.
     private struct Attachment: Codable {
         let data: Data?
 
@@ -42,11 +42,11 @@ package struct CacheEntryFile {
     }
 
     package static let footerLength = 32
-    /// The largest length of the JSON and the footer. A file that claims more is damaged, and is not read.
+    /// The largest length of the JSON. A file that claims more is damaged, and is not read.
     static let maximumMetadataLength = 4 << 20
 
     /// The contents of an entry's file, in pieces.
-    /// - Throws: Also ``StoreFailure/metadataTooLarge`` for a file that could never be read.
+    /// - Throws: ``StoreFailure/metadataTooLarge`` if readers would reject the file.
     package static func encode(_ entry: CacheEntry, _ hashes: CacheHashes) throws -> [Data] {
         let metadata = Metadata(
             key: entry.key,
@@ -75,9 +75,9 @@ package struct CacheEntryFile {
     /// - Parameters:
     ///   - tail: The last bytes of the file.
     ///   - size: The size of the whole file in bytes.
-    ///   - key: The key of the expected entry; `nil` for that of any.
-    /// - Throws: ``NeedsMore`` when the tail is too short.
-    /// - Returns: `nil` when the file is incomplete, damaged, or the entry of another key.
+    ///   - key: The key of the expected entry; `nil` accepts any key.
+    /// - Throws: ``NeedsMore`` if the tail is too short.
+    /// - Returns: `nil` if the file is incomplete, damaged, or belongs to another key.
     package init?(tail: Data, size: Int, key: String?, _ hashes: CacheHashes) throws(NeedsMore) {
         guard let footer = Footer(tail, size: size) else { return nil }
         let needed = footer.jsonLength + Self.footerLength
@@ -93,7 +93,7 @@ package struct CacheEntryFile {
 
     /// The tail of a file does not hold all of the metadata.
     package struct NeedsMore: Error {
-        /// The length of the tail that does.
+        /// The length of a tail that holds the metadata.
         package let byteCount: Int
     }
 
@@ -112,7 +112,7 @@ package struct CacheEntryFile {
     }
 
     /// The entry with its bytes.
-    /// - Returns: `nil` when the bytes are damaged.
+    /// - Returns: `nil` if the bytes are damaged.
     package func entry(_ file: Data, _ hashes: CacheHashes) -> CacheEntry? {
         let data = file.prefix(footer.dataLength)
         guard data.withUnsafeBytes({ hashes.checksum($0) }) == footer.dataChecksum else { return nil }

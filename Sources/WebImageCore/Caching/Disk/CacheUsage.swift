@@ -2,19 +2,20 @@
 public struct CacheUsage: Sendable, Hashable {
     /// The number of entries.
     public var count: Int
-    /// The size of all entries in bytes. On disk that is the size of their blocks, which is compared with the limit.
+    /// The size of all entries in bytes. The disk cache counts the disk blocks of its files, and compares this number with its
+    /// limit.
     public var byteCount: Int
-    /// The most bytes that the cache keeps; `nil` for a cache that does not say, and for several caches of which one does not.
+    /// The most bytes that the cache keeps; `nil` if a cache does not state a limit.
     public var maximumByteCount: Int?
 
-    /// Creates a usage, for a cache of an app's own.
+    /// Creates a usage, for your own ``DataCaching``.
     public init(count: Int = 0, byteCount: Int = 0, maximumByteCount: Int? = nil) {
         self.count = count
         self.byteCount = byteCount
         self.maximumByteCount = maximumByteCount
     }
 
-    /// The usage of no cache at all, to which others are added.
+    /// The neutral element of the addition below.
     static let none = CacheUsage(maximumByteCount: 0)
 
     /// The usage of both caches together.

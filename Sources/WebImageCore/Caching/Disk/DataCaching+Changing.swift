@@ -1,11 +1,11 @@
 import FoundationEssentials
 
-// What the library's own cache does better than a cache of an app, which has only the public methods.
+// These functions use internals of the library's own cache, and the public methods of any other cache.
 extension DataCaching {
     private var own: DiskCache? { self as? DiskCache }
 
-    /// Changes an entry that was read before, unless another version has taken its place. What others have changed of it since
-    /// stays. Does not block.
+    /// Changes an entry that was read before, unless a newer version has replaced it. Other changes made since then are kept. Does
+    /// not block.
     func renew(_ entry: CacheEntry, _ change: (inout CacheEntry) -> Void) {
         if let own {
             own.change(entry) { if $0.storedAt == entry.storedAt { change(&$0) } }
@@ -26,12 +26,12 @@ extension DataCaching {
     func finishWriting(_ entry: CacheEntry, _ completion: DiskCache.Completion) {
         waitUntilWritten(entry.key)
         guard own == nil else { return }
-        // A cache of the app may keep seconds, or the date of its file.
+        // A cache of the app may round dates to seconds, or use the date of its file.
         let isKept = metadata(for: entry.key).map { $0.storedAt >= entry.storedAt - 1 }
         completion(isKept == true ? nil : .refused)
     }
 
-    /// Puts data of the app to an entry, and calls the completion once that is written. May block.
+    /// Attaches data to an entry, and calls the completion once it is written. May block.
     func attach(_ data: Data?, to key: String, completion: @escaping DiskCache.Completion) {
         if let own {
             guard own.update(key, completion: completion, { $0.attachment = data }) else {
@@ -46,15 +46,16 @@ extension DataCaching {
         }
     }
 
-    /// Whether accepted entries should be written although there is other work. What a cache of an app holds back is not known.
+    /// Whether accepted entries should be written even while other work waits. Always `true` for a cache of the app, whose backlog
+    /// is unknown.
     var isUrgent: Bool { own?.isWritingUrgent ?? true }
 
-    /// Whether there are entries that only ``write(until:)`` puts on disk.
+    /// Whether entries wait for ``write(until:)``.
     var hasUnwrittenEntries: Bool { own?.hasStagedEntries ?? false }
 
     /// Writes accepted entries. May block.
-    /// - Parameter shouldStop: Asked after each entry of the library's own cache.
-    /// - Returns: Whether there are more.
+    /// - Parameter shouldStop: Called after each entry of the library's own cache.
+    /// - Returns: Whether more entries wait.
     func write(until shouldStop: () -> Bool) -> Bool {
         if let own { return own.flush(until: shouldStop) }
         flush()

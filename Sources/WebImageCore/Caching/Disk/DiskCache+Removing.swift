@@ -1,12 +1,12 @@
 import FoundationEssentials
 import Synchronization
 
-// How entries are removed, and kept from being written.
+// Removes entries, and stops pending writes.
 extension DiskCache {
     package func remove(_ key: String) {
         var dropped = state.withLock { $0.drop(key) }
         writing.withLock { _ in
-            // It may have been changed by update(_:) in between.
+            // update(_:) may have staged the entry again in between.
             dropped += state.withLock { $0.drop(key) }
             attempt { try files.remove(filePath(for: key)) }
         }
@@ -15,7 +15,7 @@ extension DiskCache {
 
     package func removeAll() {
         let dropped = state.withLock { state in
-            // Another process may store at the same time, so that the next write counts.
+            // Another process may store at the same time, so the next write measures the directory.
             state.size = nil
             let refused = exchange(&state.refused, with: [:]).values.flatMap(\.completions)
             return state.staged.removeAll() + refused
@@ -32,8 +32,7 @@ extension DiskCache {
         removeOutdatedVariants(of: base)
     }
 
-    /// Hides all variants of a base key, because they are of an image that is no longer there; the next flush() removes
-    /// them. Does not block.
+    /// Hides all variants of a base key whose image was replaced or removed; the next flush() deletes them. Does not block.
     package func outdateVariants(of base: String) {
         let dropped = state.withLock { state in
             state.outdated.insert(base)
@@ -46,7 +45,7 @@ extension DiskCache {
         let variants = DiskCacheLayout.variants(of: base, hashes)
         writing.withLock { _ in
             for path in files.paths(in: "\(directory)/\(variants.directory)", prefix: variants.namePrefix)
-            // Another process, or another manager, is writing those.
+            // Another process or manager is writing these files.
             where !path.hasSuffix(DiskCacheLayout.temporarySuffix) {
                 attempt { try files.remove(path) }
             }
@@ -58,7 +57,7 @@ extension DiskCache {
     func removeRefused(_ key: String) {
         guard state.withLock({ $0.refused[key] != nil }) else { return }
         let refusal = writing.withLock { _ -> Refusal? in
-            // Another thread may have done so, and written a newer entry since.
+            // Another thread may have removed the file and written a newer entry.
             guard state.withLock({ $0.refused[key] != nil }) else { return nil }
             removeFile(of: key)
             return state.withLock { $0.refused.removeValue(forKey: key) }
@@ -66,14 +65,14 @@ extension DiskCache {
         for completion in refusal?.completions ?? [] { completion(refusal?.failure) }
     }
 
-    /// Called with the lock of the writers.
+    /// Removes the file of a key. The caller holds ``writing``.
     func removeFile(of key: String) {
         let path = filePath(for: key)
-        // A disk that is read-only fails for files as well that are not there.
+        // On a read-only disk, removing fails even for files that do not exist.
         if files.exists(path) { attempt { try files.remove(path) } }
     }
 
-    /// Whether the file of a key is of an image that is no longer there.
+    /// Whether the file of a key holds a replaced or removed image.
     func isHidden(_ key: String) -> Bool {
         state.withLock { $0.refused[key] != nil || $0.isOutdated(key) }
     }
@@ -86,8 +85,8 @@ extension DiskCache.State {
         !outdated.isEmpty && outdated.contains(String(CacheKey.parts(of: key).base))
     }
 
-    /// Drops what waits for a key.
-    /// - Returns: Who waits for its end.
+    /// Drops the pending work of a key.
+    /// - Returns: The completions of that work.
     fileprivate mutating func drop(_ key: String) -> [DiskCache.Completion] {
         staged.remove(key) + (refused.removeValue(forKey: key)?.completions ?? [])
     }

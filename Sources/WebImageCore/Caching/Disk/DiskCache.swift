@@ -3,12 +3,11 @@ import Synchronization
 
 /// A cache of entries as files in a directory, limited in bytes and in age.
 ///
-/// Several processes can share the directory without locks: an entry is put in place by a rename and checked when it is
-/// read, so the worst outcome of a race is a miss. Nothing is synchronized with the disk (fsync); an entry that is
-/// damaged by a power failure is detected when it is read. Failures are logged and counted but never reach a load: a
-/// cache that cannot write misses.
+/// Several processes can share the directory without locks: a rename puts an entry in place and each read checks it, so a race
+/// costs at most a miss. Nothing is flushed to the medium (fsync); reads detect entries that a power failure damaged. Failures are
+/// logged and counted but never reach a load: a failing cache misses.
 package final class DiskCache: DataCaching {
-    /// What is called with the end of a store, from any thread: `nil` once the entry is in its file.
+    /// The end of a store, called on any thread: `nil` once the entry is in its file.
     package typealias Completion = @Sendable (StoreFailure?) -> Void
 
     enum Work {
@@ -17,34 +16,34 @@ package final class DiskCache: DataCaching {
         case write(StagedEntries.Element)
     }
 
-    /// Why an entry is not kept, and who waits for its end.
+    /// Why an entry is not kept, and the completions that wait for its end.
     struct Refusal {
         var failure: StoreFailure
         var completions: [Completion] = []
     }
 
     struct State {
-        /// Base keys whose variants on disk are of an image that is no longer there.
+        /// Base keys whose variants on disk belong to a replaced or removed image.
         var outdated: Set<String> = []
         var staged = StagedEntries()
-        /// Keys whose latest entry is not kept, so that their files are of an image that is no longer there.
+        /// Keys whose latest entry is not kept, so their files are outdated.
         var refused: [String: Refusal] = [:]
         var isFlushing = false
-        /// Bytes in the directory as far as is known: those of the last count and those written since.
+        /// The bytes of the directory, as last measured, plus the bytes written since.
         var size: Int?
         var lastCount = -Double.infinity
         var failureCount = 0
         var hasLoggedFailure = false
-        /// Nothing is written until then, because the disk is full or read-only.
+        /// Until this time nothing is written, because the disk is full or read-only.
         var pausedUntil = -Double.infinity
-        /// Why that is so.
+        /// Why writing is paused.
         var lastingFailure: StoreFailure?
 
         /// The seconds of a pause.
         static let pause = 60.0
 
         func isPaused(_ now: Double) -> Bool {
-            // A clock that was set back has passed the beginning as well.
+            // A time before the start of the pause means that the clock was set back.
             now < pausedUntil && now >= pausedUntil - Self.pause
         }
 
@@ -55,12 +54,12 @@ package final class DiskCache: DataCaching {
         }
     }
 
-    /// The limit for bytes of staged entries. Further entries are dropped: the disk is slower than the network.
+    /// The limit for bytes of staged entries. Further entries are dropped, since the disk is slower than the network.
     private static let stagedLimit = 64 << 20
-    /// The bytes of staged entries from which on writing them is urgent.
+    /// More staged bytes than this make writing urgent.
     private static let urgentByteCount = 16 << 20
     private static let tailLength = 2048
-    /// The largest file in a directory of the app, which is read whole. The largest entry depends on the limit.
+    /// The largest file that is read from a read-only directory.
     private static let largestBundledFile = 128 << 20
 
     package let directory: String
@@ -69,12 +68,12 @@ package final class DiskCache: DataCaching {
     let hashes: CacheHashes
     let now: @Sendable () -> Double
     let state = Mutex(State())
-    /// Held while files are put in place or removed; otherwise an entry that is removed while it is being written would
-    /// reappear. The main thread never takes it.
+    /// Held while files are put in place or removed, so that an entry removed during its write does not reappear. The main thread
+    /// never takes this lock.
     let writing = Mutex(())
 
     /// - Parameters:
-    ///   - directory: The directory, which is made when the first entry is written.
+    ///   - directory: The directory, created by the first write.
     ///   - now: Returns seconds since 1970.
     package init(
         directory: String,
@@ -94,7 +93,6 @@ package final class DiskCache: DataCaching {
 
     package func path(for key: String) -> String? { filePath(for: key) }
 
-    /// The path of a key's file, whether it exists or not.
     package func filePath(for key: String) -> String { "\(directory)/\(DiskCacheLayout.fileName(for: key, hashes))" }
 
     /// The number of failed system calls, without those for files that do not exist.
@@ -103,10 +101,10 @@ package final class DiskCache: DataCaching {
     /// Whether less than half of the limit is in use, as far as is known.
     package var isHalfEmpty: Bool { state.withLock { $0.size ?? 0 } < limits.sizeLimit / 2 }
 
-    /// Whether there is anything to write.
+    /// Whether entries or removals wait to be written.
     var hasStagedEntries: Bool { state.withLock { !$0.staged.isEmpty || !$0.refused.isEmpty } }
 
-    /// Whether so much is staged that it should be written although there is other work.
+    /// Whether staged entries should be written even while other work waits.
     var isWritingUrgent: Bool { state.withLock { $0.staged.byteCount > Self.urgentByteCount } }
 
     package var usage: CacheUsage {
@@ -149,7 +147,7 @@ extension DiskCache {
     /// The entry in the cache's own directory.
     private func storedEntry(for key: String) -> CacheEntry? {
         let path = filePath(for: key)
-        // No entry is larger than this, see store(_:).
+        // store(_:) accepts no larger entry.
         let largest = (limits.sizeLimit / 4).boundedSum(CacheEntryFile.maximumMetadataLength)
         do {
             guard let file = try read(path, atMost: largest) else { return nil }
@@ -158,14 +156,14 @@ extension DiskCache {
                 return entry
             }
         } catch {
-            // It is too large, and not read to find out what it is.
+            // A file above the limit is removed unread.
         }
         WebImageLog.notice("Removed a damaged cache file: \(path)")
         attempt { try files.remove(path) }
         return nil
     }
 
-    /// The entry in a read-only directory, where a plain image file serves as well.
+    /// The entry in a read-only directory, which may also hold plain image files.
     private func bundledEntry(for key: String) -> CacheEntry? {
         for path in bundledPaths(for: key) {
             guard let file = (try? read(path, atMost: Self.largestBundledFile)) ?? nil else { continue }
@@ -176,7 +174,7 @@ extension DiskCache {
         return nil
     }
 
-    /// Whether the only file of a key is one that the cache does not write to.
+    /// Whether a key has a file only in a read-only directory.
     func hasOnlyBundledFile(_ key: String) -> Bool {
         !files.exists(filePath(for: key)) && bundledPaths(for: key).contains { files.exists($0) }
     }
@@ -187,8 +185,8 @@ extension DiskCache {
         return limits.readOnlyDirectories.map { "\($0)/\(name)" }
     }
 
-    /// Reads a file; `nil` when there is none.
-    /// - Throws: ``FileError`` when the file is too large. Other failures are counted.
+    /// Reads a file; `nil` if none exists, or another failure was counted.
+    /// - Throws: ``FileError`` if the file is too large.
     private func read(_ path: String, atMost byteCount: Int) throws(FileError) -> Data? {
         var file: Data?
         var excess: FileError?
@@ -207,7 +205,8 @@ extension DiskCache {
         (try? CacheEntryFile(tail: file, size: file.count, key: key, hashes))?.entry(file, hashes)
     }
 
-    /// - Parameter key: The key of the entry; `nil` when it is not known.
+    /// Reads the metadata at the end of a file.
+    /// - Parameter key: The key of the entry; `nil` if unknown.
     func tail(of path: String, key: String?) throws -> CacheEntryFile? {
         let (tail, size) = try files.readTail(path, byteCount: Self.tailLength)
         do {
@@ -223,9 +222,8 @@ extension DiskCache {
 extension DiskCache {
     package func store(_ entry: CacheEntry) { store(entry, completion: nil) }
 
-    /// Accepts an entry. One that cannot be kept takes the place of that before all the same: nobody finds either.
-    /// - Parameter completion: Called exactly once, when somebody has written the entry: ``flush()`` or
-    ///   ``waitUntilWritten(_:)``.
+    /// Accepts an entry. An entry that cannot be kept still replaces the previous one, and readers find neither.
+    /// - Parameter completion: Called exactly once, by ``flush()``, ``waitUntilWritten(_:)`` or the removal of the entry.
     package func store(_ entry: CacheEntry, completion: Completion?) {
         let dropped = state.withLock { state in
             guard let failure = stage(entry, completion: completion, in: &state) else { return [Completion]() }
@@ -238,13 +236,13 @@ extension DiskCache {
         for completion in dropped { completion(.removed) }
     }
 
-    /// Accepts a copy of an entry with other data beside its bytes. If it cannot be kept, the file stays.
+    /// Accepts an entry whose bytes are already in its file. If the new metadata cannot be kept, the file stays.
     func storeRenewed(_ entry: CacheEntry) {
         state.withLock { _ = stage(entry, isRenewal: true, completion: nil, in: &$0) }
     }
 
-    /// - Parameter isRenewal: Whether the file of the entry has the same bytes.
-    /// - Returns: Why the entry is not accepted.
+    /// - Parameter isRenewal: Whether the file already has the same bytes.
+    /// - Returns: The failure if the entry is not accepted.
     private func stage(
         _ entry: CacheEntry,
         isRenewal: Bool = false,
@@ -258,12 +256,12 @@ extension DiskCache {
         return nil
     }
 
-    /// The largest number of bytes that are kept of an image.
+    /// The largest image in bytes that the cache keeps.
     private var largestEntry: Int { limits.sizeLimit / 4 }
 
-    /// Changes the entry of a key. Nothing of this process replaces or removes it in between.
-    /// - Parameter completion: Called as by ``store(_:completion:)``, if the entry is there.
-    /// - Returns: Whether there is an entry.
+    /// Changes the entry of a key. No thread of this process replaces or removes it in between.
+    /// - Parameter completion: Called as by ``store(_:completion:)``, but only if the entry exists.
+    /// - Returns: Whether the entry exists.
     package func update(_ key: String, completion: Completion?, _ change: (inout CacheEntry) -> Void) -> Bool {
         let (isThere, failure) = writing.withLock { _ in
             changeEntry(of: key, known: nil, completion: completion, change)
@@ -272,7 +270,7 @@ extension DiskCache {
         return isThere
     }
 
-    /// Changes an entry whose bytes are known. Does not wait for a file that is being written.
+    /// Changes an entry whose bytes are known, without waiting for a file that is being written.
     package func change(_ known: CacheEntry, _ change: (inout CacheEntry) -> Void) {
         _ = changeEntry(of: known.key, known: known, completion: nil, change)
     }
@@ -288,7 +286,7 @@ extension DiskCache {
             guard var entry = staged?.entry ?? currentEntry(of: key, known: known) else { return (false, nil) }
             change(&entry)
             var failure: StoreFailure?
-            // Whoever stages or removes an entry meanwhile waits for nothing.
+            // Another thread may have staged or removed the entry; then the loop repeats.
             let isDone = state.withLock { state in
                 guard state.staged[key]?.number == staged?.number else { return false }
                 failure = stage(entry, isRenewal: true, completion: completion, in: &state)
@@ -307,12 +305,13 @@ extension DiskCache {
             return entry
         }
         if let entry = storedEntry(for: key) { return entry }
-        // What the server says of a bundled image is kept with a copy. Other data is not: the copy would hide newer versions.
+        // A bundled image is copied to keep new metadata of its server. Attachments are not kept: the copy would hide newer
+        // versions.
         return known?.isBundled == true ? bundledEntry(for: key) : nil
     }
 
     package func flush() {
-        // One thread writes, including what other threads stage meanwhile.
+        // One thread writes, including entries that other threads stage meanwhile.
         let isFirst = state.withLock { state in
             defer { state.isFlushing = true }
             return !state.isFlushing
@@ -325,8 +324,8 @@ extension DiskCache {
     }
 
     /// Writes accepted entries in their order.
-    /// - Parameter shouldStop: Asked after each entry.
-    /// - Returns: Whether there are more.
+    /// - Parameter shouldStop: Called after each entry.
+    /// - Returns: Whether more entries wait.
     func flush(until shouldStop: () -> Bool) -> Bool {
         limits.measure()
         repeat {
@@ -367,9 +366,9 @@ extension DiskCache {
             let isWanted = state.withLock { $0.staged[staged.entry.key]?.number == staged.number }
             guard isWanted else { return ([], nil) }
             let failure = write(staged.entry, isRenewal: staged.isRenewal)
-            // The file would be served again, although its image was replaced.
+            // Readers would find the replaced image again.
             if failure != nil, !staged.isRenewal { removeFile(of: staged.entry.key) }
-            // A newer entry of the same key may have been staged meanwhile; it is written in the next round.
+            // A newer entry may have been staged meanwhile; the next round writes it.
             return state.withLock { state in
                 guard state.staged[staged.entry.key]?.number == staged.number else { return ([], nil) }
                 return (state.staged.remove(staged.entry.key), failure)
@@ -379,9 +378,9 @@ extension DiskCache {
         trimIfNeeded()
     }
 
-    /// - Returns: Why the entry could not be written.
+    /// - Returns: The failure if the entry could not be written.
     private func write(_ entry: CacheEntry, isRenewal: Bool) -> StoreFailure? {
-        // The limit may have been measured since the entry was accepted.
+        // The limit may have been measured after the entry was accepted.
         guard entry.data.count <= largestEntry else { return .tooLarge(limit: largestEntry) }
         if let failure = state.withLock({ $0.isPaused(now()) ? $0.lastingFailure : nil }) { return failure }
         do {
@@ -390,11 +389,11 @@ extension DiskCache {
             do {
                 try files.write(pieces, to: path, keepsDate: isRenewal)
             } catch let error as FileError where error.isDirectory {
-                // Someone has put a directory in the place of the file.
+                // Another program has created a directory at the path.
                 try files.removeTree(path)
                 try files.write(pieces, to: path, keepsDate: false)
             }
-            // Whole blocks, by which the directory is measured as well.
+            // Measuring the directory counts whole blocks as well.
             let size = (pieces.reduce(0) { $0 + $1.count } + 4095) / 4096 * 4096
             state.withLock { state in state.size = state.size.map { $0 + size } }
             return nil
@@ -407,7 +406,7 @@ extension DiskCache {
         }
     }
 
-    /// Writes nothing for a minute, because the disk is full or read-only. A full disk gets half of the cache back.
+    /// Pauses writing for a minute because the disk is full or read-only. On a full disk, half of the cache is removed.
     private func pause(after error: FileError) {
         state.withLock { state in
             state.pausedUntil = now() + State.pause
@@ -426,7 +425,7 @@ extension DiskCache {
         }
     }
 
-    /// Counts a failure. Only the first is logged above debug level: a full disk fails for every image.
+    /// Counts a failure. Only the first is logged above debug level, since a full disk fails for every image.
     private func report(_ error: any Error) {
         let isFirst = state.withLock { state in
             state.failureCount += 1

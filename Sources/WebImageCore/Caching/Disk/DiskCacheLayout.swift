@@ -6,15 +6,14 @@
 /// renditions-3/4f/4f…c2-91…0a           a decoded image at the size at which it was shown
 /// ```
 ///
-/// A file name is the hash of the URL; that of a rendition adds the hash of its variant. The first two digits are a
-/// directory, so that no directory grows large, and an original keeps the extension of its URL, so that a file manager
-/// opens it.
+/// A file name is the hash of the URL; a rendition adds the hash of its variant. The first two digits name a subdirectory, so no
+/// directory grows large. An original keeps the extension of its URL for file managers.
 package enum DiskCacheLayout {
-    /// The version of the layout and of the files in it. Raise it whenever older files can no longer be read: the
-    /// directories of earlier versions are then removed.
+    /// The version of the layout and its files. Raise it when older files become unreadable; the directories of earlier versions
+    /// are then removed.
     package static let version = 3
 
-    /// A directory within the cache directory, which is a cache of its own.
+    /// A directory within the cache directory, which is a separate cache.
     package enum Section: CaseIterable, Sendable {
         case originals
         case renditions
@@ -22,7 +21,7 @@ package enum DiskCacheLayout {
         /// The name of the directory.
         package var directoryName: String { "\(prefixes[0])\(version)" }
 
-        /// The name without its version, now and in earlier versions.
+        /// The name without its version; the first prefix is current, the others are from earlier versions.
         fileprivate var prefixes: [String] {
             switch self {
             case .originals: ["originals-"]
@@ -31,7 +30,7 @@ package enum DiskCacheLayout {
         }
     }
 
-    /// The last eight bytes of an entry file. The last of them is the version, counted from the digit 0.
+    /// The last eight bytes of an entry file. The eighth is the version, counted from the digit 0.
     static let magic = Array("GWIdisk".utf8) + [UInt8(ascii: "0") + UInt8(version)]
     /// The suffix of a file that is being written.
     static let temporarySuffix = FileStore.temporarySuffix
@@ -43,7 +42,7 @@ package enum DiskCacheLayout {
 
         """
 
-    /// Whether a directory is left over from an earlier version. Unknown names are left alone.
+    /// Whether a directory is from an earlier version. Unknown names are never outdated.
     package static func isOutdated(_ name: String) -> Bool {
         Section.allCases.flatMap(\.prefixes).contains { prefix in
             name.hasPrefix(prefix) && Int(name.dropFirst(prefix.count)).map { $0 < version } == true
@@ -58,7 +57,7 @@ package enum DiskCacheLayout {
         return "\(directoryName(forHash: name))/\(name)\(end)"
     }
 
-    /// The directory within its section that holds every variant of a base key, and the beginning of their names.
+    /// The directory within its section that holds all variants of a base key, and the prefix of their names.
     static func variants(of base: String, _ hashes: CacheHashes) -> (directory: String, namePrefix: String) {
         let name = hashes.name(base)
         return (String(directoryName(forHash: name)), "\(name)-")
@@ -66,15 +65,14 @@ package enum DiskCacheLayout {
 
     private static func directoryName(forHash hash: String) -> Substring { hash.prefix(2) }
 
-    /// Whether a path ends as those that the library gives to entries, also while they are written.
+    /// Whether a path looks like an entry of the library, including temporary files.
     package static func isEntry(_ path: String) -> Bool {
         let names = path.split(separator: "/").suffix(2).map(\.utf8)
         guard names.count == 2, names[1].prefix(2).elementsEqual(names[0]) else { return false }
         return names[1].prefix(32).count { "0123456789abcdef".utf8.contains($0) } == 32
     }
 
-    /// The extension of a URL's path with its dot, when it is short, plain, and not that of a file that is being written; else
-    /// nothing.
+    /// The extension of a URL's path with its dot, if it is short and alphanumeric and not the temporary suffix; otherwise empty.
     private static func fileExtension(of url: String) -> Substring {
         let path = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
         let letters = path.suffix(9).reversed().prefix { byte in
@@ -92,10 +90,9 @@ package enum DiskCacheLayout {
     }
 }
 
-/// The hash functions of the disk cache. WebImageLinux provides them, because this target links no C library.
+/// The hash functions of the disk cache, provided by WebImageLinux because this target links no C library.
 package struct CacheHashes: Sendable {
-    /// A collision-resistant hash of a key: at least 32 hexadecimal digits in lower case. It decides which file belongs
-    /// to a key.
+    /// A collision-resistant hash of a key that names its file: at least 32 lowercase hexadecimal digits.
     package let name: @Sendable (String) -> String
     /// A checksum that detects damage.
     package let checksum: @Sendable (UnsafeRawBufferPointer) -> UInt32

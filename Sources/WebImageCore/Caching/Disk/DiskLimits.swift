@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How much a directory of the disk cache holds, and for how long.
+/// The limits of a directory of the disk cache in bytes and age.
 package struct DiskLimits: Sendable {
     private let size: MeasuredLimit
     /// Seconds.
@@ -31,14 +31,14 @@ package struct DiskLimits: Sendable {
         self.readOnlyDirectories = readOnlyDirectories
     }
 
-    /// Bytes on disk, as far as is known.
+    /// Bytes on disk: the assumed limit until ``measure()`` has run.
     package var sizeLimit: Int { size.value }
 
-    /// Finds the size limit out, which asks the file system the first time. Called on the I/O queue.
+    /// Measures the size limit, which may ask the file system. Called on the I/O queue.
     func measure() { size.measure() }
 }
 
-/// A limit that depends on the file system, which may take long to answer.
+/// A limit that depends on the file system, whose answer may block.
 package final class MeasuredLimit: Sendable {
     private let known = Mutex<Int?>(nil)
     private let assumed: Int
@@ -46,7 +46,7 @@ package final class MeasuredLimit: Sendable {
 
     /// - Parameters:
     ///   - assumed: The limit until it is measured.
-    ///   - find: Returns the limit. It may block.
+    ///   - find: Returns the limit. May block.
     package init(assuming assumed: Int, _ find: @escaping @Sendable () -> Int) {
         self.assumed = assumed
         self.find = find
@@ -54,7 +54,7 @@ package final class MeasuredLimit: Sendable {
 
     var value: Int { known.withLock { $0 } ?? assumed }
 
-    /// Measures the limit, and again as long as hardly anything fits in it: a disk that was full may have room by now.
+    /// Measures the limit. Repeated while hardly anything fits, because a full disk may have room later.
     func measure() {
         let last = known.withLock { $0 } ?? 0
         guard last < max(assumed / 8, 1) else { return }
@@ -63,7 +63,7 @@ package final class MeasuredLimit: Sendable {
     }
 }
 
-/// The date by which an entry of the disk cache expires, and by which entries are removed when there are too many.
+/// The date that decides when an entry of the disk cache expires, and which entries are removed first if the cache is too large.
 public enum CacheExpiry: Sendable, Hashable {
     /// When the entry was last used.
     case lastUse

@@ -3,14 +3,14 @@ struct StagedEntries {
     struct Element {
         let entry: CacheEntry
         let number: UInt64
-        /// Whether the file has the same bytes already, with less or older data beside them.
+        /// Whether the file already has the same bytes, and only the metadata changes.
         let isRenewal: Bool
-        /// They are called once the entry, or one that has taken its place, is written or dropped.
+        /// Called once the entry, or one that replaced it, is written or dropped.
         let completions: [DiskCache.Completion]
     }
 
     private var elements: [String: Element] = [:]
-    /// The keys by their base. Each original that is stored asks for the variants of its key in the cache of renditions.
+    /// The keys by their base. Storing an original removes the staged variants of its key.
     private var keys: [String: [String]] = [:]
     /// The keys, the oldest first.
     private var order: ArraySlice<(key: String, number: UInt64)> = []
@@ -21,7 +21,7 @@ struct StagedEntries {
 
     subscript(_ key: String) -> Element? { elements[key] }
 
-    /// Adds an entry, which takes the place and the completions of one with the same key.
+    /// Adds an entry. It replaces an entry of the same key and inherits its completions.
     mutating func insert(_ entry: CacheEntry, isRenewal: Bool, completion: DiskCache.Completion?) {
         let before = elements[entry.key]
         var completions = before?.completions ?? []
@@ -38,7 +38,7 @@ struct StagedEntries {
         if before == nil { keys[Self.base(of: entry.key), default: []].append(entry.key) }
     }
 
-    /// The bytes that are staged once an entry has been added.
+    /// The staged bytes after an entry would be added.
     func byteCount(with entry: CacheEntry) -> Int {
         byteCount - (elements[entry.key]?.entry.byteCount ?? 0) + entry.byteCount
     }
@@ -71,7 +71,7 @@ struct StagedEntries {
     mutating func first() -> Element? {
         while let next = order.first {
             if let element = elements[next.key], element.number == next.number { return element }
-            // It is written, or a newer entry has taken its place.
+            // The entry was written, removed or replaced.
             order.removeFirst()
         }
         return nil
@@ -81,8 +81,8 @@ struct StagedEntries {
 }
 
 extension CacheEntry {
-    /// The memory that the entry takes, roughly: its bytes, its key in several places, and what a server can make long of the
-    /// rest that is written, as a copy in JSON too. Numbers and dates are small.
+    /// The approximate memory of the entry: its bytes, its key in several places, and the fields of variable length twice, because
+    /// they are also copied into JSON.
     fileprivate var byteCount: Int {
         func count(_ text: String?) -> Int { text?.utf8.count ?? 0 }
         var fields = count(response.contentType) + count(response.etag) + count(response.lastModified)

@@ -2,32 +2,32 @@ import FoundationEssentials
 
 /// Why an entry is not in its file.
 package enum StoreFailure: Error, Sendable, Equatable {
-    /// The bytes are more than a quarter of what the cache may hold.
+    /// The image exceeds a quarter of the cache's limit.
     case tooLarge(limit: Int)
-    /// The key and what else is kept beside the bytes is more than a reader accepts.
+    /// The key and metadata exceed the limit of readers.
     case metadataTooLarge
-    /// So much waits to be written already that the entry was not accepted.
+    /// Too many bytes already wait to be written.
     case tooMuchWaits
-    /// A system call has failed, just now or within the last minute.
+    /// A system call failed, now or within the last minute.
     case failed(String)
     /// The image was removed, or replaced, before it was written.
     case removed
-    /// The app's own cache does not have the entry.
+    /// The data cache of the app does not have the entry.
     case refused
-    /// There is no cache to write to.
+    /// The manager has no disk cache.
     case noCache
-    /// Loads of the URL never look into the disk cache.
+    /// Loads of the URL never use the disk cache.
     case isLocal
     /// The image is not complete.
     case isPartial
-    /// There is no entry that could be changed.
+    /// No entry exists that could be changed.
     case noEntry
-    /// The entry is in a directory that the cache does not write to.
+    /// The entry is in a read-only directory.
     case isBundled
-    /// There is more data of the app than an entry keeps.
+    /// The attachment exceeds the limit of an entry.
     case attachmentTooLarge(byteCount: Int)
 
-    /// The failure as a caller of the library sees it.
+    /// The failure as a public error.
     func error(_ url: URL) -> ImageError {
         let (reason, remedy) = text
         return ImageError(.notStored, url: url, reason: reason, remedy: remedy)

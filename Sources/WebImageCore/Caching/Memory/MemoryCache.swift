@@ -2,13 +2,12 @@ import Synchronization
 
 /// A memory cache that evicts the least recently used images when their pixels exceed a limit.
 ///
-/// An evicted image that is still in use is found all the same: the cache keeps a weak reference.
+/// A look-up still finds an evicted image while another object retains it: the cache keeps a weak reference.
 package final class MemoryCache: Sendable {
     fileprivate struct Weak {
         weak var storage: WebImage.Storage?
     }
 
-    /// What is known of an image besides its pixels.
     fileprivate struct Slot {
         let key: ImageKey
         let origin: MemoryImageOrigin
@@ -19,15 +18,15 @@ package final class MemoryCache: Sendable {
         var next = -1
     }
 
-    /// A doubly linked list through an array: the head was used last. The slot of an evicted image
-    /// stays until a sweep finds that the image is no longer in use.
+    /// A doubly linked list in arrays, with the most recently used image at the head. The slot of an evicted image stays until a
+    /// sweep finds that the image was released.
     ///
-    /// The parts of a slot are in arrays of their own, since a look-up that read one of them copied all of it.
+    /// Each part of a slot has a separate array, since reading one field of a combined struct copied all of it.
     fileprivate struct State {
         var slots: [Slot?] = []
         /// The images that count towards the limit.
         var images: [WebImage?] = []
-        /// The evicted images. Only they have a weak reference, because each later retain of an object that has one is slower.
+        /// The evicted images. Kept images have no weak reference, because it slows down each later retain of the object.
         var evicted: [Weak] = []
         var links: [Links] = []
         var terms: [MemoryTerms?] = []
@@ -68,7 +67,7 @@ package final class MemoryCache: Sendable {
 
     /// The bytes of the images that the cache keeps alive.
     package var totalCost: Int { state.withLock { $0.cost } }
-    /// The number of known images, kept alive or not.
+    /// The number of slots in use, by kept and evicted images.
     package var slotCount: Int { state.withLock { $0.slots.count - $0.free.count } }
 
     package func entry(for query: MemoryQuery) -> MemoryEntry? {
@@ -115,7 +114,7 @@ package final class MemoryCache: Sendable {
         let (image, key) = (entry.image, entry.key)
         guard image.byteCount <= limits.cost, limits.count > 0, !image.isPartial else { return }
         state.release { state in
-            // An image that is decoded again at the same size replaces the old one.
+            // An image decoded again at the same size replaces the old one.
             let same = state.byKey[key]?.first { state.isSameSize($0, image) }
             var released = same.map { state.removeSlot($0) } ?? []
             state.insert(entry)
@@ -131,10 +130,10 @@ package final class MemoryCache: Sendable {
         }
     }
 
-    /// Removes one entry, and none that has taken its place. The other sizes of its image stay.
+    /// Removes one entry, but not a newer one in its place. Other sizes of the image stay.
     package func remove(_ entry: MemoryEntry) {
         state.release { state in
-            // It may have been evicted meanwhile, and is found again for as long as the entry keeps it alive.
+            // The entry retains its image, so a weak reference still finds it after an eviction.
             let index = state.byKey[entry.key]?.first { state.image(at: $0)?.storage === entry.image.storage }
             return index.map { state.removeSlot($0) } ?? []
         }
@@ -159,7 +158,7 @@ package final class MemoryCache: Sendable {
 }
 
 extension MemoryCache.State {
-    /// The image of a slot, unless it was evicted and is no longer in use.
+    /// The image of a slot; `nil` once an evicted image was released.
     fileprivate func image(at index: Int) -> WebImage? {
         images[index] ?? evicted[index].storage.map(WebImage.init(storage:))
     }
@@ -169,7 +168,7 @@ extension MemoryCache.State {
         return mine.decodedSize == other.decodedSize
     }
 
-    /// Whether the time of an image is over. Few images have terms, so that the clock is rarely asked.
+    /// Whether the lifetime of an image is over. Few images have terms, so the clock is rarely read.
     fileprivate func isExpired(_ index: Int) -> Bool { terms[index]?.isOver ?? false }
 
     fileprivate mutating func removeExpired() -> [WebImage] {
@@ -200,7 +199,6 @@ extension MemoryCache.State {
         linkFirst(index)
     }
 
-    /// The number of images that are kept alive.
     fileprivate var keptCount: Int { slots.count - free.count - evictedCount }
 
     fileprivate mutating func evict(downTo limits: MemoryCache.Limits) -> [WebImage] {
@@ -217,12 +215,12 @@ extension MemoryCache.State {
             statistics.evictionCount += 1
             evicted.append(image)
         }
-        // A sweep looks at every slot, so it waits until many are empty.
+        // A sweep visits every slot, so it waits until many slots are evicted.
         if evictedCount > 64, evictedCount * 2 > slots.count { sweep() }
         return evicted
     }
 
-    /// Removes the slots of evicted images that are no longer in use.
+    /// Removes the slots of evicted images that were released.
     private mutating func sweep() {
         for index in slots.indices {
             guard slots[index] != nil, images[index] == nil, evicted[index].storage == nil else { continue }

@@ -2,16 +2,16 @@
 public struct MemoryCacheStatistics: Sendable, Hashable {
     /// The number of images that the cache keeps alive.
     public var count = 0
-    /// The bytes of their pixels. GTK's renderer keeps a copy of a drawn image on the graphics card, which is not
-    /// counted: GTK frees it by itself and does not report its size.
+    /// The bytes of the pixels of kept images. GTK's renderer keeps uncounted copies of drawn images on the graphics card, which
+    /// GTK frees without reporting their size.
     public var byteCount = 0
     /// The most bytes that the cache keeps.
     public var maximumByteCount = 0
     /// The number of look-ups that found an image since the manager was made. A load counts once.
     public var hitCount = 0
-    /// The number of look-ups that found none. A load counts once.
+    /// The number of look-ups that found no image since the manager was made. A load counts once.
     public var missCount = 0
-    /// The number of evicted images.
+    /// The number of images evicted since the manager was made.
     public var evictionCount = 0
 
     package init() {}

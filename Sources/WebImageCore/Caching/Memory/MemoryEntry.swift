@@ -1,10 +1,9 @@
 import FoundationEssentials
 
-/// An image in a memory cache, with what is known about it.
 package struct MemoryEntry: Sendable {
-    /// The image, without its size: what a ``MemoryQuery`` asks for.
+    /// The identity of the image without its size, which a ``MemoryQuery`` looks up.
     package let key: ImageKey
-    /// The image. Several sizes of it have the same key.
+    /// The image. Several sizes of it share a key.
     package let image: WebImage
     let origin: MemoryImageOrigin
     let terms: MemoryTerms?
@@ -22,27 +21,27 @@ package struct MemoryEntry: Sendable {
     }
 }
 
-/// Where an image in the memory cache comes from.
+/// The origin of an image in the memory cache.
 package enum MemoryImageOrigin: Sendable {
-    /// A load, which can be repeated at the size that is wanted.
+    /// A load, which can be repeated at another size.
     case load
-    /// The app, whose image may exist nowhere else.
+    /// The app. The cache may have the only copy.
     case app
 }
 
-/// For how long an image in memory serves, and which requests. An object, since few images have terms.
+/// How long an image in memory may be used, and for which requests. An object, since few images have terms.
 package final class MemoryTerms: Sendable {
     private let start: Date
     private let lifetime: Double
     private let clock: any TimeKeeping
-    /// When the response is stale of which the image was made, in seconds since 1970; infinity for never.
+    /// When the response becomes stale, in seconds since 1970; infinity for never.
     let staleTime: Double
-    /// Until when the image serves while its server cannot be reached, in seconds since 1970; infinity for always.
+    /// Until when the image may be shown while its server is unreachable, in seconds since 1970; infinity for always.
     let servingLimit: Double
-    /// What the request said by the header fields on which the response depends; `nil` when it depends on none.
+    /// The values of the request's header fields on which the response depends (Vary); `nil` if it depends on none.
     let varying: VaryingFields?
 
-    /// - Returns: `nil` for an image that serves every request at any time.
+    /// - Returns: `nil` if the image may be used for every request at any time.
     init?(
         lifetime: Duration?,
         staleTime: Double = .infinity,
@@ -59,6 +58,7 @@ package final class MemoryTerms: Sendable {
         self.clock = clock
     }
 
-    /// Whether the lifetime is over. After the clock was set back by more than that, the age of the image is unknown.
+    /// Whether the lifetime is over. It also ends if the clock was set back by more than the lifetime, since the age is then
+    /// unknown.
     var isOver: Bool { lifetime < .infinity && abs(clock.now.timeIntervalSince(start)) >= lifetime }
 }

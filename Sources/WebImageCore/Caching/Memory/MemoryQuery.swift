@@ -1,12 +1,12 @@
-/// A search for the image that serves a request.
+/// A look-up of an image for a request.
 package struct MemoryQuery: Sendable {
     /// The image, without its size.
     let key: ImageKey
-    /// The requested size; `nil` for any size, of which the largest is best.
+    /// The requested size; `nil` accepts any size and prefers the largest.
     let size: DecodeSize?
-    /// Whether an image up to twice as large serves as well.
+    /// Whether an image up to twice as wide and high also fits.
     let acceptsLarger: Bool
-    /// Whether the cache was asked for the same load before, so that it counts no second miss.
+    /// Whether the load has queried the cache before, so that it counts no second miss.
     package var isRepeated = false
 
     package init(key: ImageKey, size: DecodeSize?, acceptsLarger: Bool) {
@@ -19,19 +19,19 @@ package struct MemoryQuery: Sendable {
         self.init(key: ImageKey(request), size: request.resolvedDecodeSize, acceptsLarger: request.acceptsLarger)
     }
 
-    /// Whether an image fits better than another one that serves.
+    /// Whether an image fits better than another that fits.
     func isBetter(_ image: WebImage, than other: WebImage) -> Bool {
         let isLarger = image.decodedSize.pixelCount > other.decodedSize.pixelCount
         return size == nil ? isLarger : !isLarger
     }
 
-    /// Whether an image has the size of one decoded for this query, give or take a pixel, or is larger within bounds. The
-    /// app's own may be as large as it likes.
+    /// Whether an image has the size that this query would decode, give or take a pixel, or is larger within bounds. Images stored
+    /// by the app have no upper bound if the query accepts larger ones.
     package func isServed(by image: WebImage, from origin: MemoryImageOrigin = .load) -> Bool {
         guard let size else { return true }
         let natural = image.naturalSizeBeforeTransform
         let target = size.target(for: natural)
-        // A drawing at its own size would fill a larger box.
+        // A vector image decoded at its natural size would be drawn larger for this box.
         if image.isVector, target == natural, let box = size.box,
             box.width > natural.width || box.height > natural.height,
             let options = image.decodeOptions, options.size.box == nil

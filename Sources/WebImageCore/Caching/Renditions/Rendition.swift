@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// The properties of a rendition, with which its bytes become an image again.
+/// The properties needed to turn the bytes of a rendition into an image.
 package struct RenditionInfo: Codable, Sendable, Hashable {
     /// The encoding of the pixels.
     package enum Encoding: String, Codable, Sendable {
@@ -49,7 +49,7 @@ package struct RenditionInfo: Codable, Sendable, Hashable {
         PixelBuffer.Colors(gamut: gamut ?? .sRGB, isDeep: isDeep ?? false)
     }
 
-    /// The image of the decoded pixels; `nil` when they do not match the properties.
+    /// The image of the decoded pixels; `nil` if these do not match the properties.
     package func image(_ pixels: PixelBuffer, _ options: DecodeOptions) -> WebImage? {
         guard pixels.size == size, pixels.hasAlpha == hasAlpha, pixels.colors == colors else {
             return nil
@@ -69,12 +69,12 @@ package struct RenditionInfo: Codable, Sendable, Hashable {
     }
 }
 
-/// Encodes decoded images so that they are read again quickly. Called on the decode queue.
+/// Encodes decoded images for fast reading. Called on the decode queue.
 package protocol RenditionCoding: Sendable {
-    /// The bytes of an image; `nil` when it is not worth keeping.
-    /// - Parameter hasRoom: Whether the disk has room for files that are larger and faster to read.
+    /// The bytes of an image; `nil` if a rendition is not worth keeping.
+    /// - Parameter hasRoom: Whether the disk has room for files that are larger but faster to read.
     func encode(_ image: WebImage, hasRoom: Bool) -> (Data, RenditionInfo.Encoding)?
 
-    /// The pixels that encode(_:hasRoom:) wrote; `nil` when they are damaged.
+    /// The pixels that encode(_:hasRoom:) wrote; `nil` if the bytes are damaged.
     func decode(_ data: Data, _ info: RenditionInfo) -> PixelBuffer?
 }
