@@ -1,24 +1,23 @@
 package import FoundationEssentials
 
-/// The formats that the images of a manager may have, by where they come from. The bytes of a file decide, never its name or
-/// the media type that a server states.
+/// The formats that the images of a manager may have, by origin. The bytes of a file decide its format, not its name or the media
+/// type that a server states.
 ///
-/// Formats of an app's own decoders, which the library does not know, are always allowed. A format that only a loader of
-/// gdk-pixbuf knows is named by its media type: `ImageFormat(rawValue: "image/x-xcf")`.
+/// Formats of your own decoders are always allowed. Name a format that only a loader of gdk-pixbuf knows by its media type:
+/// `ImageFormat(rawValue: "image/x-xcf")`.
 public struct AllowedFormats: Sendable, Hashable {
-    /// The formats of images from strangers: those of http, https and data URLs, and of an app's own loaders. Default:
-    /// ``web``.
+    /// The formats of untrusted images: from http, https and data URLs, and from your own loaders. Default: ``web``.
     ///
-    /// An app that needs other formats adds them: `configuration.formats.network.insert(.heif)`. SVG is allowed beside them where
-    /// it is decoded in a worker without rights, see ``allowsSVGInWorkers``; it is not in this set, and inserting it allows it in
-    /// the process of the app, too, where an SVG can take all memory and seconds of a processor.
+    /// To allow another format, insert it: `configuration.formats.network.insert(.heif)`. SVG is also allowed if a worker without
+    /// rights decodes it, see ``allowsSVGInWorkers``. Inserting SVG into this set allows it in the process of the app, where an SVG
+    /// can use all memory and seconds of processor time.
     public var network = Self.web
-    /// Whether SVG may come from the network where it is decoded in a worker without rights, although ``network`` does not contain
-    /// it. This holds as long as ``network`` has all formats of ``web``: a shorter list is meant as it is. Default: `true`.
+    /// Whether SVG may come from the network if a worker without rights decodes it, although ``network`` does not contain it.
+    /// Ignored if ``network`` lacks a format of ``web``. Default: `true`.
     public var allowsSVGInWorkers = true
-    /// The formats that workers without rights decode and that are not allowed elsewhere.
+    /// Formats outside ``network`` that the manager's workers without rights may decode.
     package var inWorkers: Set<ImageFormat> = []
-    /// The formats of file and resource URLs; `nil`, the default, for every format that is installed.
+    /// The formats of file and resource URLs. Default: `nil`, which allows every installed format.
     public var local: Set<ImageFormat>?
 
     /// Creates the default: ``web`` from the network, every installed format from files and resources.
@@ -27,17 +26,17 @@ public struct AllowedFormats: Sendable, Hashable {
     /// The usual formats of the web except SVG, and TIFF: JPEG, PNG and APNG, GIF, WebP, BMP, ICO, AVIF and TIFF.
     public static let web: Set<ImageFormat> = [.jpeg, .png, .gif, .webp, .bmp, .ico, .avif, .tiff]
 
-    /// The formats that only a worker may decode when they come from the network.
+    /// The formats that may come from the network only if a worker decodes them.
     package var onlyInWorkers: Set<ImageFormat> {
         guard allowsSVGInWorkers, network.isSuperset(of: Self.web) else { return [] }
         return inWorkers.subtracting(network)
     }
 
-    /// Throws when a file may not have its format.
+    /// Throws if a file may not have its format.
+    /// - Parameter isInstalled: Whether an installed loader recognizes the format, rather than the library.
     /// - Throws: ``ImageError/Code/formatNotAllowed``.
-    /// - Parameter isInstalled: Whether the format is one that something installed on the machine knows, rather than the library.
     package func check(_ format: ImageFormat, isInstalled: Bool = false, url: URL) throws(ImageError) {
-        // Any other format without a row in the table is that of an app's own decoder, or there is none for it.
+        // Other formats without a row in the table belong to decoders of the app, or no decoder reads them.
         let network = network.union(onlyInWorkers)
         guard !network.contains(format) || local?.contains(format) == false, isInstalled || format.descriptor != nil
         else { return }

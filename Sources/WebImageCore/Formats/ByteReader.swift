@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// Reads numbers from untrusted bytes. A read outside of them returns `nil` and never traps.
+/// Reads numbers from untrusted bytes. A read out of bounds returns `nil` and never traps.
 package struct ByteReader {
     package let bytes: UnsafeRawBufferPointer
 
@@ -43,8 +43,7 @@ package struct ByteReader {
         return ByteReader(UnsafeRawBufferPointer(rebasing: bytes[offset..<end]))
     }
 
-    /// A copy of `length` bytes from `offset` on.
-    /// - Returns: `nil` when there are fewer.
+    /// A copy of `length` bytes from `offset` on; `nil` if there are fewer.
     package func data(_ offset: Int, _ length: Int) -> Data? {
         guard offset >= 0, length >= 0, offset <= bytes.count, length <= bytes.count - offset else { return nil }
         return Data(bytes[offset..<offset + length])
@@ -66,7 +65,7 @@ package struct ByteReader {
 extension Data {
     /// Calls body with a reader of the bytes, which is valid during the call.
     package func withByteReader<R>(_ body: (ByteReader) throws(ImageError) -> R) throws(ImageError) -> R {
-        // withUnsafeBytes does not keep the type of the error.
+        // withUnsafeBytes does not preserve the type of the error.
         let result: Result<R, ImageError> = withUnsafeBytes { bytes in
             do throws(ImageError) {
                 return .success(try body(ByteReader(bytes)))

@@ -1,29 +1,28 @@
 package import FoundationEssentials
 
-/// The memory that decoding a file takes, estimated from its header.
+/// The memory needed to decode a file, estimated from its header.
 package struct DecodeCost {
-    /// The memory for files whose headers the library does not read, such as those of SVG, of which the image takes what fits
-    /// in the size that is asked for. Pixels are counted three times: as the loader decodes them, as it hands them out, and as
-    /// the image has them.
-    /// - Parameter pixelCount: The number of pixels: a guess, until the decoder has said that there are more.
+    /// The cost of a file whose header the library does not read, such as SVG. Pixels are counted three times: in the loader, in
+    /// its output and in the image.
+    /// - Parameter pixelCount: A guess, until the decoder has reported more pixels.
     static func unknown(_ options: DecodeOptions, pixelCount: Int = 1 << 22) -> DecodeCost {
         let guess = pixelCount.boundedProduct(12)
         let imageByteCount =
             switch options.size {
             case .original: guess
             case .contain(let size), .stretch(let size): size.pixelCount.boundedProduct(4)
-            // One side may be longer.
+            // One side may be longer than the box.
             case .cover(let size): size.pixelCount.boundedProduct(8)
             case .within(let byteCount): byteCount
             }
         return DecodeCost(byteCount: guess, imageByteCount: min(imageByteCount, guess), pixelCount: pixelCount)
     }
 
-    /// The bytes until the pixels are there.
+    /// The peak memory in bytes until the pixels are decoded.
     package let byteCount: Int
-    /// The bytes of the pixels at the size that is asked for.
+    /// The bytes of the pixels at the requested size.
     let imageByteCount: Int
-    /// The number of pixels that fit into this memory.
+    /// The number of pixels that this cost covers.
     let pixelCount: Int
 
     private init(byteCount: Int, imageByteCount: Int, pixelCount: Int) {
@@ -45,38 +44,38 @@ package struct DecodeCost {
         let bytesPerPixel = options.keepsWideColors ? 8 : 4
         imageByteCount = target.boundedProduct(bytesPerPixel)
         var bytes = decoded.boundedProduct(bytesPerPixel)
-        // The worst case stands for what has not arrived: coefficients of two bytes for each of four channels.
+        // Until the header has arrived, assume the worst case: coefficients of two bytes for each of four channels.
         let working = header.workingByteCount ?? pixels.boundedProduct(8)
-        // What is scaled is turned afterwards, while the decoded pixels are still there.
+        // Scaled pixels are turned while the decoded pixels are still in memory.
         let isTurned = header.turn != .up
         let scaled = target < decoded ? imageByteCount.boundedProduct(isTurned ? 2 : 1) : 0
         switch header.format {
         case .gif:
-            // The first frame is decoded into indices of colors, which are gone when the canvas is scaled.
+            // The first frame is decoded into color indices, which are released before the canvas is scaled.
             bytes = bytes.boundedSum(max(scaled, pixels))
         case .png, .ico:
-            // So are the copies of compressed pixels, and the frame beside a canvas.
+            // Copies of compressed pixels, and the frame of an animation, are released before scaling.
             bytes = bytes.boundedSum(max(scaled, working))
         default:
             bytes = bytes.boundedSum(working).boundedSum(scaled)
         }
-        // What is turned is copied once the decoder is done.
+        // Turning copies the pixels after the decoder has released its memory.
         if isTurned { bytes = max(bytes, imageByteCount.boundedProduct(2)) }
         byteCount = bytes
     }
 
-    /// The bytes that are taken once the pixels are there, until they are in the caches.
-    /// - Parameter isChanged: Whether a transformer makes another image of them, or an encoder a rendition.
+    /// The bytes in use from the end of decoding until the image is in the caches.
+    /// - Parameter isChanged: Whether a transformer changes the pixels, or an encoder makes a rendition.
     func finalByteCount(isChanged: Bool) -> Int {
-        // What is read, what is written, and what a step such as a blur needs for itself.
+        // The input, the output, and the working memory of a step such as a blur.
         isChanged ? imageByteCount.boundedProduct(3) : imageByteCount
     }
 }
 
 extension MemoryBudget {
-    /// The memory of decoding a file.
-    /// - Parameter pixelCount: How many pixels the decoder has found when it was called before.
-    /// - Throws: ``ImageError/Code/imageTooLarge`` when it is more than decodes may ever take.
+    /// The cost of decoding a file.
+    /// - Parameter pixelCount: The number of pixels that an earlier attempt of the decoder found.
+    /// - Throws: ``ImageError/Code/imageTooLarge`` if the cost exceeds the limit of all decodes.
     package func cost(
         ofDecoding data: Data,
         as format: ImageFormat,
@@ -110,12 +109,12 @@ extension MemoryBudget {
     }
 }
 
-/// A decoder of an arriving file that takes its memory from a budget once the header has arrived. Without room there are no
-/// partial images: the whole file is decoded in the end.
+/// A decoder of an arriving file that reserves its memory once the header has arrived. Without free memory it shows no partial
+/// images, and the whole file is decoded later.
 ///
-/// @unchecked: one thread at a time uses a decoder, which ``ProgressiveDecoding`` sees to.
+/// `@unchecked`: ``ProgressiveDecoding`` lets one thread at a time use a decoder.
 final class BudgetedIncrementalDecoder: IncrementalImageDecoding, @unchecked Sendable {
-    /// Headers that are longer have a profile or a preview in front. Such files show no parts.
+    /// A longer header contains a profile or a preview. Such files show no partial images.
     private static let longestHead = 1 << 20
 
     private let decoder: any IncrementalImageDecoding

@@ -1,16 +1,16 @@
-/// A part of an image, and how much smaller it is decoded.
+/// A part of an image, and the factor by which it is reduced.
 package struct DecodeRegion: Hashable, Sendable {
     /// The part in upright pixels of the reduced image.
     package var rect: PixelRect
-    /// By how much both sides of the image are divided, rounded up: a power of two.
+    /// The power of two by which both sides of the image are divided, rounding up.
     package var reduction: Int
 
     package init(rect: PixelRect = PixelRect(x: 0, y: 0, width: 0, height: 0), reduction: Int = 1) {
         (self.rect, self.reduction) = (rect, reduction)
     }
 
-    /// Throws when the part does not lie in a file of a size.
-    /// - Parameter size: The upright size of the file, which may have more pixels than the limit: only those of the part are decoded.
+    /// Throws if the region is not inside an image.
+    /// - Parameter size: The upright size of the image. It may exceed the pixel limit, which applies to the region only.
     package func check(in size: PixelSize, _ options: DecodeOptions) throws(ImageError) {
         guard !size.isEmpty, reduction > 0, reduction & (reduction - 1) == 0, rect.isInside(size.divided(by: reduction))
         else {
@@ -21,8 +21,8 @@ package struct DecodeRegion: Hashable, Sendable {
 }
 
 extension PixelRect {
-    /// The rectangle before an orientation was applied.
-    /// - Parameter size: The size of the image as it is stored.
+    /// The rectangle in stored pixels, before the orientation is applied.
+    /// - Parameter size: The stored size of the image.
     package func stored(_ orientation: ImageOrientation, in size: PixelSize) -> PixelRect {
         let (fromLeft, fromTop) = (orientation.swapsSides ? y : x, orientation.swapsSides ? x : y)
         let stored = orientation.apply(to: self.size)
@@ -42,7 +42,7 @@ extension PixelRect {
         )
     }
 
-    /// The rectangle with a margin on all sides, as far as an image reaches.
+    /// The rectangle with a margin on all sides, clipped to an image.
     package func widened(by margin: Int, in size: PixelSize) -> PixelRect {
         let (left, top) = (max(x - margin, 0), max(y - margin, 0))
         return PixelRect(
@@ -53,7 +53,7 @@ extension PixelRect {
         )
     }
 
-    /// The rectangle with both corners multiplied, as far as an image reaches.
+    /// The rectangle with both corners multiplied, clipped to an image.
     package func multiplied(by factor: Int, in size: PixelSize) -> PixelRect {
         PixelRect(
             x: x * factor,
@@ -65,7 +65,7 @@ extension PixelRect {
 }
 
 extension PixelBuffer {
-    /// The pixels of a part as rows of the buffer, which must be retained while they are used.
+    /// The pixels of a part as rows, valid while the buffer is retained.
     package func rows(in rect: PixelRect) -> PixelRows {
         PixelRows(
             start: baseAddress + rect.y * bytesPerRow + rect.x * bytesPerPixel,
@@ -75,8 +75,7 @@ extension PixelBuffer {
         )
     }
 
-    /// A copy of a part of the pixels.
-    /// - Returns: `nil` when there is no memory for it.
+    /// A copy of a part of the pixels; `nil` if out of memory.
     package func cropped(to rect: PixelRect, orientation: ImageOrientation = .up) -> PixelBuffer? {
         withExtendedLifetime(self) { PixelBuffer(rows(in: rect), orientation: orientation) }
     }

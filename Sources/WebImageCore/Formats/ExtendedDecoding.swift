@@ -1,29 +1,29 @@
 package import FoundationEssentials
 
-/// A decoder that the library asks for more than for images. Each part beside those of ``ImageDecoding`` has a default, which is that of
-/// an app's decoder.
+/// A decoder with the operations that the library's own decoders add to ``ImageDecoding``. Each has a default, which decoders of
+/// apps use.
 package protocol ExtendedDecoding: ImageDecoding {
-    /// Whether a file of this format can take seconds, however small it is, so that it is decoded on the queue of slow ones.
+    /// Whether even a small file of this format can take seconds to decode. Such files use a separate queue.
     func isSlow(_ format: ImageFormat) -> Bool
 
-    /// The format, perhaps one that the library does not know, as which a decoder of whatever is installed would decode a file.
-    /// - Parameter format: What the library recognizes, or the hint of the request, or unknown.
-    /// - Returns: `nil` when nothing that is installed reads the file, and for a decoder of formats of its own.
+    /// The format as which an installed loader would decode a file, possibly one unknown to the library.
+    /// - Parameter format: The format that the library recognizes, the hint of the request, or unknown.
+    /// - Returns: `nil` if no installed loader reads the file, and for decoders with a fixed list of formats.
     func installedFormat(_ head: Data, as format: ImageFormat) -> ImageFormat?
 
-    /// Whether the files of the decoder may have a thumbnail, which it finds.
+    /// Whether files may contain a thumbnail that the decoder can extract.
     var findsThumbnails: Bool { get }
 
-    /// The thumbnail of a file as the first partial image: upright, at the size of the options as far as that is worth it.
-    /// - Returns: `nil` when there is none, or none that can be a small version of the image. It takes no more than a
-    ///   millisecond or two.
+    /// The embedded thumbnail of a file as the first partial image: upright, scaled towards the size of the options. Takes a
+    /// millisecond or two at most.
+    /// - Returns: `nil` if there is none, or it cannot be a small version of the image.
     func thumbnail(in data: Data, options: DecodeOptions) -> WebImage?
 
-    /// Decodes a whole file into upright pixels, also where the decoder waits, such as for another process.
+    /// Decodes a whole file into upright pixels, even if the decoder must wait, for example for another process.
     /// - Parameters:
-    ///   - reservation: The memory of the decode, which what goes on when the decoder gives up has to retain.
-    ///   - isCancelled: Whether the image is no longer wanted; called several times a second while the decoder waits.
-    /// - Throws: As the method without these parameters, and ``ImageError/Code/cancelled``.
+    ///   - reservation: The memory of the decode. Work that outlives the call must retain it.
+    ///   - isCancelled: Whether the image is no longer wanted. Called several times a second while the decoder waits.
+    /// - Throws: The errors of ``ImageDecoding/decode(_:options:)``, and ``ImageError/Code/cancelled``.
     func decode(
         _ data: Data,
         options: DecodeOptions,
@@ -31,11 +31,11 @@ package protocol ExtendedDecoding: ImageDecoding {
         isCancelled: () -> Bool
     ) throws(ImageError) -> WebImage
 
-    /// Whether parts of a file can be decoded without the memory for all of it, which its header says.
+    /// Whether the header of a file shows that regions can be decoded without the memory for the whole image.
     func decodesRegions(of data: Data) -> Bool
 
-    /// Decodes a part into upright pixels, which are those of the whole image.
-    /// - Parameter isCancelled: Whether the part is no longer wanted; called several times a second.
+    /// Decodes a region into upright pixels, equal to those of the whole image.
+    /// - Parameter isCancelled: Whether the region is no longer wanted. Called several times a second.
     func decode(
         _ region: DecodeRegion,
         of data: Data,
@@ -75,11 +75,11 @@ extension ExtendedDecoding {
 }
 
 extension ImageDecoding {
-    /// The decoder with all parts. One of an app has the defaults.
+    /// The decoder itself, or a wrapper with the defaults for a decoder of an app.
     package var extended: any ExtendedDecoding { self as? any ExtendedDecoding ?? PlainDecoder(decoder: self) }
 }
 
-/// An app's decoder with the default parts.
+/// A decoder of an app, with the defaults of ``ExtendedDecoding``.
 private struct PlainDecoder<Decoder: ImageDecoding>: ExtendedDecoding {
     let decoder: Decoder
 

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-// The names of the formats; each has a row in the table below.
+// The names of the formats. Each has a row in the table below.
 extension ImageFormat {
     /// JPEG.
     public static let jpeg = ImageFormat(rawValue: "jpeg")
@@ -32,20 +32,20 @@ extension ImageFormat {
     package static let xpm = ImageFormat(rawValue: "xpm")
 }
 
-/// What the library knows about a format, apart from how to decode and encode it.
+/// The properties of a format, except how to decode and encode it.
 package struct FormatDescriptor: Sendable {
     package let format: ImageFormat
-    /// The media types, the one that is registered with IANA first.
+    /// The media types, the usual one first.
     package let mediaTypes: [String]
     /// The file extensions without a dot, the usual one first.
     let fileExtensions: [String]
     /// Whether encoding loses information, so that a rendition may lose a little more.
     package let isLossy: Bool
-    /// Whether a decoder can show parts of a file that is arriving.
+    /// Whether a decoder can show partial images of an arriving file.
     let isDecodableInParts: Bool
-    /// Whether the beginning of a file, whole or cut anywhere, is that of the format.
+    /// Whether bytes begin like a file of the format. The bytes may be cut off anywhere.
     let isSignature: @Sendable (ByteReader) -> Bool
-    /// Reads the size and the orientation from the beginning of a file; `nil` for formats without such a reader.
+    /// Reads the size and the orientation from the beginning of a file; `nil` if the library does not read this header.
     package let readHeader: (@Sendable (ByteReader) -> ImageHeader?)?
 
     private init(
@@ -68,9 +68,8 @@ package struct FormatDescriptor: Sendable {
 
     /// One row for each format. The first row whose signature matches wins.
     ///
-    /// A new format is a name above and a row here, a folder in Sources/WebImageFormats with an entry in
-    /// `CoderRegistry.ownDecoders`, and a module in Sources/CLibraries with its lines in Package.swift for its C library.
-    /// Color profiles come from the decoders.
+    /// For a new format, add a name above, a row here, and a folder in Sources/WebImageFormats with an entry in
+    /// `CoderRegistry.ownDecoders`. Its C library needs a module in Sources/CLibraries and lines in Package.swift.
     package static let all: [FormatDescriptor] = [
         FormatDescriptor(
             .jpeg,
@@ -108,7 +107,7 @@ package struct FormatDescriptor: Sendable {
             fileExtensions: ["tiff", "tif"],
             readHeader: TIFFHeader.read
         ) { bytes in
-            // BigTIFF has 43 instead of 42.
+            // BigTIFF has 43 in place of 42.
             [[0x49, 0x49, 0x2A, 0], [0x4D, 0x4D, 0, 0x2A], [0x49, 0x49, 0x2B, 0], [0x4D, 0x4D, 0, 0x2B]].contains {
                 bytes.matches($0, at: 0)
             }
@@ -160,17 +159,14 @@ package struct FormatDescriptor: Sendable {
     fileprivate static let byFormat = Dictionary(uniqueKeysWithValues: all.map { ($0.format, $0) })
 }
 
-// What the table answers.
 extension ImageFormat {
-    /// The number of bytes from the start of a file that suffices to recognize every format that is decoded in parts.
+    /// The number of leading bytes that identifies every format with partial images.
     package static let sniffLength = 512
-    /// The number of bytes that suffices for every format: drawing programs write licenses and entities of a few kilobytes in
-    /// front of the root element of an SVG.
+    /// The number of leading bytes that identifies every format. Drawing programs write licenses and entities of a few kilobytes
+    /// before the root element of an SVG.
     package static let longestSniffLength = 8192
 
-    /// Recognizes a format by the first bytes of a file.
-    ///
-    /// The result is `unknown` when the bytes are not those of an image in one of the library's formats, or too few.
+    /// Recognizes a format by the first bytes of a file. Unknown and too few bytes make `unknown`.
     public init(sniffing data: Data) {
         self = data.prefix(Self.longestSniffLength).withUnsafeBytes { raw in
             let bytes = ByteReader(raw)
@@ -184,7 +180,7 @@ extension ImageFormat {
         self = found == .unknown ? hint ?? .unknown : found
     }
 
-    /// The media type as registered with IANA; `nil` for formats of custom coders.
+    /// The usual media type, as registered with IANA for most formats; `nil` for formats of custom coders.
     public var mediaType: String? { descriptor?.mediaTypes.first }
 
     /// The usual extension of a file name, without a dot; `nil` for formats of custom coders.
@@ -210,10 +206,10 @@ extension ImageFormat {
     package var descriptor: FormatDescriptor? { FormatDescriptor.byFormat[self] }
 }
 
-// Signatures that are more than a few bytes.
+// Signatures longer than a few bytes.
 extension FormatDescriptor {
-    /// BM, or BA for a bitmap array of OS/2, before a header of known size. The four bytes between them are 0, except in
-    /// pointers of OS/2, where they are the hot spot.
+    /// BM, or BA for a bitmap array of OS/2, before a header of known size. The reserved bytes at offset 6 are 0, except in
+    /// pointers of OS/2, which store their hot spot there.
     @Sendable private static func isBMP(_ bytes: ByteReader) -> Bool {
         if bytes.matches("BM", at: 0), bytes.matches([0, 0, 0, 0], at: 6) { return true }
         let start = bytes.matches("BA", at: 0) && bytes.matches("BM", at: 14) ? 14 : 0
@@ -229,24 +225,23 @@ extension FormatDescriptor {
         return Int(offset) >= 6 + Int(count) * 16
     }
 
-    /// The format that the brands of an ISO base media file name (ISO/IEC 23008-12 for HEIF, AV1 Image File Format for
-    /// AVIF).
+    /// The format named by the brands of an ISO base media file (ISO/IEC 23008-12 for HEIF, AV1 Image File Format for AVIF).
     private static func formatOfBoxes(_ bytes: ByteReader) -> ImageFormat? {
         guard bytes.matches("ftyp", at: 4) else { return nil }
         let end = min(Int(bytes.uint32BE(0) ?? 0), bytes.count)
-        // The major brand and, behind its version, the compatible ones. AVIF asks for one of these only (section 6.2).
+        // The major brand, and the compatible brands after its version. AVIF requires only a compatible brand (section 6.2).
         for offset in [8] + stride(from: 16, to: end, by: 4)
         where bytes.matches("avif", at: offset) || bytes.matches("avis", at: offset) { return .avif }
         let brands: [StaticString] = ["heic", "heix", "hevc", "hevx", "heim", "heis", "mif1", "msf1"]
         return brands.contains { bytes.matches($0, at: 8) } ? .heif : nil
     }
 
-    /// An SVG by its root element, whatever the prefix of its namespace, behind the byte order mark, declarations, comments and the
-    /// document type. Compressed with gzip (.svgz) it is one, too: no other image format begins so.
+    /// Finds the root element of an SVG, with any namespace prefix, after the byte order mark, declarations, comments and document
+    /// type. Files that begin like gzip (.svgz) also count, since no other image format does.
     @Sendable private static func isSVG(_ bytes: ByteReader) -> Bool {
         if bytes.matches([0x1F, 0x8B, 8], at: 0) { return true }
         if bytes.matches([0xFE, 0xFF], at: 0) || bytes.matches([0xFF, 0xFE], at: 0) {
-            // UTF-16, of which ASCII has one byte in two.
+            // In UTF-16, every other byte is an ASCII character.
             let start = bytes.matches([0xFE, 0xFF], at: 0) ? 3 : 2
             return stride(from: start, to: bytes.count, by: 2).map { bytes.bytes[$0] }
                 .withUnsafeBytes { isSVG(ByteReader($0)) }

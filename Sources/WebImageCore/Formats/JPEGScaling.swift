@@ -1,15 +1,14 @@
-// Part of the core, since the memory of a decode is estimated before the decoder is asked.
+// Part of the core, because the memory of a decode is estimated before a decoder is called.
 extension PixelSize {
-    /// The size of an image that the inverse DCT has divided.
+    /// The size of an image after the inverse DCT has divided it.
     package func divided(by divisor: Int) -> PixelSize {
         PixelSize(width: (width + divisor - 1) / divisor, height: (height + divisor - 1) / divisor)
     }
 
-    /// The largest divisor of the inverse DCT that leaves an image of the target's size, or one and a half times as large, of
-    /// those for which libjpeg-turbo has vector code.
+    /// The largest divisor of the inverse DCT, among those with vector code in libjpeg-turbo, that makes an image as large as the
+    /// target, or at least one and a half times as large.
     ///
-    /// An image that is only a little larger becomes soft when it is scaled once more. The page on performance says what the
-    /// margin costs.
+    /// Scaling an image that is only slightly larger would make it soft. The page Performance has the cost of the margin.
     package func divisor(for target: PixelSize) -> Int {
         var divisor = 8
         while divisor > 1 {

@@ -1,13 +1,13 @@
 extension PixelBuffer {
-    // A generic type of error would do for this and for that whose closure throws nothing. Swift 6.3 then miscompiles a call across
-    // modules: a closure whose error is Never does not preserve the register of the error, in which its caller finds one.
+    // The error type is concrete. With a generic one, Swift 6.3 miscompiles a call across modules: a closure whose error is Never
+    // does not preserve the register in which its caller finds an error.
 
-    /// Makes a buffer and fills it, as a coder does that may fail.
+    /// Makes a buffer and fills it with a closure that may fail.
     /// - Parameters:
     ///   - size: Width and height in pixels, at least 1x1.
     ///   - format: How each pixel is stored.
-    ///   - fill: Writes the pixels into uninitialised memory.
-    /// - Returns: `nil` when the size is empty or the system has no memory for it.
+    ///   - fill: Writes the pixels into uninitialized memory.
+    /// - Returns: `nil` if the size is empty or the system has no memory for it.
     /// - Throws: The error of `fill`.
     public convenience init?(
         size: PixelSize,

@@ -1,14 +1,14 @@
 /// The boxes of AVIF and HEIF files (ISO/IEC 14496-12, and 23008-12 for the properties of images).
 enum BoxHeader {
-    /// How many boxes are looked at: real files have some dozens.
+    /// The maximum number of boxes to read; real files have dozens.
     private static let boxLimit = 10_000
 
     @Sendable static func readAVIF(_ bytes: ByteReader) -> ImageHeader? { read(bytes, .avif) }
 
     @Sendable static func readHEIF(_ bytes: ByteReader) -> ImageHeader? { read(bytes, .heif) }
 
-    /// Reads the size of the largest image: the main one, of which tiles, thumbnails and depth maps are parts or copies, or that
-    /// of a track, which loaders prefer. The loaders turn the pixels themselves, so there is no orientation.
+    /// Reads the size of the largest image or track: tiles, thumbnails and depth maps are smaller than the main image, and loaders
+    /// prefer a track. There is no orientation, because the loaders turn the pixels themselves.
     private static func read(_ bytes: ByteReader, _ format: ImageFormat) -> ImageHeader? {
         var largest: PixelSize?
         var isDeep = false
@@ -28,19 +28,19 @@ enum BoxHeader {
                 // The bit is high_bitdepth of the AV1 codec's configuration.
                 isDeep = isDeep || contents.uint8(2).map { $0 & 0x40 != 0 } ?? false
             case "tkhd":
-                // The last numbers, in 16.16 fixed point. Tracks of sound have none.
+                // Width and height are the last fields, in 16.16 fixed point. Audio tracks have 0.
                 _ = add(
                     contents.uint16BE(contents.count - 8).map(Int.init),
                     contents.uint16BE(contents.count - 4).map(Int.init)
                 )
             case "stsd":
-                // Eight bytes, then the descriptions of the samples.
+                // The descriptions of the samples follow eight bytes.
                 for sample in contents.slice(8, contents.count - 8).map(boxes(in:)) ?? [] {
                     _ = add(
                         sample.contents.uint16BE(24).map(Int.init),
                         sample.contents.uint16BE(26).map(Int.init)
                     )
-                    // Their boxes follow 78 bytes of a visual sample entry.
+                    // The boxes follow a visual sample entry of 78 bytes.
                     let configuration = sample.contents.slice(78, sample.contents.count - 78).flatMap {
                         child("av1C", of: $0)
                     }
@@ -52,16 +52,16 @@ enum BoxHeader {
         }
         guard let largest, !largest.isEmpty else { return nil }
         var header = ImageHeader(format: format, storedSize: largest)
-        // Planes of luma, chroma and alpha, of which decoders keep a copy, in one byte or two.
+        // Decoders keep a copy of the luma, chroma and alpha planes, with one or two bytes a sample.
         header.workingByteCount = largest.pixelCount.boundedProduct(isDeep ? 8 : 4)
         return header
     }
 
-    /// The boxes with sizes and depths in a box of the file.
+    /// The boxes that contain sizes and depths, within a top-level box.
     private static func properties(of name: String, _ contents: ByteReader) -> [(name: String, contents: ByteReader)] {
         switch name {
         case "meta":
-            // It begins with its version and flags.
+            // The box begins with its version and flags.
             let items = contents.slice(4, contents.count - 4)
             let container = items.flatMap { child("iprp", of: $0) }.flatMap { child("ipco", of: $0) }
             return container.map(boxes(in:)) ?? []
@@ -83,7 +83,7 @@ enum BoxHeader {
         boxes(in: parent).first { $0.name == name }?.contents
     }
 
-    /// The boxes that lie next to each other, as far as they are there whole.
+    /// The complete boxes in a sequence of boxes.
     private static func boxes(in bytes: ByteReader) -> [(name: String, contents: ByteReader)] {
         var boxes: [(name: String, contents: ByteReader)] = []
         var offset = 0
@@ -92,7 +92,7 @@ enum BoxHeader {
         {
             var start = 8
             if length == 1 {
-                // A length of 64 bits follows. Files are shorter.
+                // A 64-bit length follows. No real file needs more than 32 bits.
                 guard bytes.uint32BE(offset + 8) == 0, let long = bytes.uint32BE(offset + 12) else { break }
                 (length, start) = (Int(long), 16)
             } else if length == 0 {

@@ -1,16 +1,16 @@
 package import FoundationEssentials
 
-/// A small copy of a JPEG that its own file holds in front of the image. Nothing in it is checked yet.
+/// A small copy of a JPEG, stored in its file before the image. Its contents are unchecked.
 ///
-/// The previews of an MPF segment (CIPA DC-007) are left out: they lie behind the image, and decoding one takes as long as
-/// decoding the image at the size of a widget.
+/// The previews of an MPF segment (CIPA DC-007) are not used: they lie behind the image, and decoding one takes as long as decoding
+/// the image at the size of a widget.
 package enum EmbeddedThumbnail: Hashable, Sendable {
     /// A JPEG file.
     case jpeg(Data)
-    /// Pixels, row after row: three bytes each, or one that is the number of a color in the palette of 256 in front of them.
+    /// Pixels in rows: three bytes each, or an index into the palette of 256 colors that precedes the pixels.
     case pixels(Data, size: PixelSize, hasPalette: Bool)
 
-    /// How many thumbnails of a file are of interest: one of each kind.
+    /// The largest number of thumbnails to return: one each of Exif, JFIF and JFXX.
     private static let largestCount = 3
 
     /// The thumbnails in the first bytes of a JPEG file, in the order of the file.
@@ -18,7 +18,7 @@ package enum EmbeddedThumbnail: Hashable, Sendable {
         var found: [EmbeddedThumbnail] = []
         var offset = 2
         while found.count < largestCount, let (marker, contents, length) = JPEGHeader.segment(bytes, at: offset) {
-            // The segments with metadata come before the frame.
+            // Metadata segments precede the frame.
             if isFrame(marker) || marker == 0xD9 || marker == 0xDA { break }
             offset = contents + length
             guard marker == 0xE0 || marker == 0xE1, offset <= bytes.count, let segment = bytes.slice(contents, length)

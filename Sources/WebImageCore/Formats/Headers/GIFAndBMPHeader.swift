@@ -21,13 +21,12 @@ package enum GIFHeader {
         return nil
     }
 
-    /// The size of the canvas: as in browsers, a screen that is smaller than the first image has its size.
+    /// The size of the canvas. As in browsers, it covers at least the first image.
     package static func size(_ screen: PixelSize, first: PixelSize) -> PixelSize {
         PixelSize(width: max(screen.width, first.width), height: max(screen.height, first.height))
     }
 
-    /// The end of a sequence of sub-blocks, the last of which is empty.
-    /// - Returns: `nil` when the end has not arrived.
+    /// The end of a sequence of sub-blocks, the last of which is empty; `nil` until the end has arrived.
     package static func endOfBlocks(_ bytes: ByteReader, _ start: Int) -> Int? {
         var offset = start
         while let length = bytes.uint8(offset) {
@@ -41,7 +40,7 @@ package enum GIFHeader {
 /// BITMAPCOREHEADER or BITMAPINFOHEADER of a BMP file.
 enum BMPHeader {
     @Sendable static func read(_ bytes: ByteReader) -> ImageHeader? {
-        // A bitmap array of OS/2 has a header of 14 bytes in front of its first bitmap.
+        // In a bitmap array of OS/2, 14 bytes precede the first bitmap.
         let start = bytes.matches("BA", at: 0) ? 28 : 14
         guard let headerSize = bytes.uint32LE(start) else { return nil }
         if headerSize == 12 {

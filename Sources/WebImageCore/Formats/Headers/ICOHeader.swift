@@ -1,6 +1,6 @@
 /// The directory of a Windows icon or cursor (ICONDIR in the Windows SDK).
 enum ICOHeader {
-    /// Reads the size of the largest image. The directory has a byte for each side, so the images say it themselves.
+    /// Reads the size of the largest image from the images, since the directory has one byte a side.
     @Sendable static func read(_ bytes: ByteReader) -> ImageHeader? {
         guard let count = bytes.uint16LE(4).map(Int.init), count > 0, 6 + count * 16 <= bytes.count else { return nil }
         var largest: PixelSize?
@@ -10,7 +10,7 @@ enum ICOHeader {
                 continue
             }
             if size.pixelCount > largest?.pixelCount ?? 0 { largest = size }
-            // Its chunks may be copied. They are not looked at, since thousands of entries can name the same ones.
+            // The decoder may copy all chunks. They are not counted, since thousands of entries can share them.
             let isPNG = bytes.matches(signature, at: Int(offset))
             if isPNG { copied = max(copied, min(bytes.count - Int(offset), PNGHeader.longestStream(size))) }
         }
@@ -21,10 +21,9 @@ enum ICOHeader {
         }
     }
 
-    /// The first bytes of a PNG file.
     private static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
-    /// The size of a PNG file or of a bitmap, whose height counts the rows of the mask, too.
+    /// The size of a PNG file, or of a bitmap, whose height includes the rows of the mask.
     private static func size(_ bytes: ByteReader, at offset: Int) -> PixelSize? {
         if bytes.matches(signature, at: offset) {
             guard let width = bytes.uint32BE(offset + 16), let height = bytes.uint32BE(offset + 20) else { return nil }

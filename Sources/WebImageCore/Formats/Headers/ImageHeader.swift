@@ -1,18 +1,16 @@
 package import FoundationEssentials
 
-/// The size and the orientation of an image, from the first bytes of its file: enough to lay out a widget, and to
-/// reject an image that is too large before memory is allocated for its pixels.
+/// The size and orientation of an image from the first bytes of its file. They suffice to lay out a widget, and to reject an
+/// oversized image before allocating its pixels.
 package struct ImageHeader: Sendable, Hashable {
-    /// The format.
     package let format: ImageFormat
     /// Width and height in pixels as stored, before ``orientation``.
     package let storedSize: PixelSize
-    /// How the stored pixels are oriented.
     package let orientation: ImageOrientation
-    /// Whether decoding makes them upright.
+    /// Whether decoding turns the pixels upright.
     private var isTurned = true
-    /// The bytes that a decoder keeps of the file beside its pixels, whatever the size at which it is decoded: coefficients of
-    /// a JPEG in several scans, planes of a video frame. `nil` while the part of the file that says so has not arrived.
+    /// The bytes that a decoder keeps besides the pixels, at any decoded size: coefficients of a JPEG with several scans, planes of
+    /// a video frame. `nil` until the part of the file that determines them has arrived.
     package var workingByteCount: Int? = 0
 
     /// The orientation that decoding applies.
@@ -27,7 +25,7 @@ package struct ImageHeader: Sendable, Hashable {
         self.orientation = orientation
     }
 
-    /// The header as it counts with options, which may leave the pixels as they are stored.
+    /// The header with the size of an image that these options decode, since they may leave the stored orientation.
     package func turned(by options: DecodeOptions) -> ImageHeader {
         var header = self
         header.isTurned = options.appliesOrientation
@@ -36,8 +34,7 @@ package struct ImageHeader: Sendable, Hashable {
 
     /// Reads the header from the beginning of a file.
     ///
-    /// The result is `nil` when further bytes are needed, or when the format is not one of JPEG, PNG, GIF, WebP, TIFF, BMP,
-    /// ICO, AVIF and HEIF.
+    /// The result is `nil` if further bytes are needed, or the format is not JPEG, PNG, GIF, WebP, TIFF, BMP, ICO, AVIF or HEIF.
     /// - Parameters:
     ///   - data: The file, or the part of it that has arrived.
     ///   - hint: The format of a file without a signature.

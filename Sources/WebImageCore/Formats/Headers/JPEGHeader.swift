@@ -34,9 +34,8 @@ enum JPEGHeader {
         return nil
     }
 
-    /// Whether a sequential file has fewer channels in its first scan than in its frame, so that there are further scans, and
-    /// a decoder keeps the coefficients of all of them (jpeg_has_multiple_scans of libjpeg).
-    /// - Returns: `nil` when the first scan has not arrived.
+    /// Whether the first scan of a sequential file lacks channels of the frame. Further scans then follow, and a decoder keeps all
+    /// coefficients (jpeg_has_multiple_scans of libjpeg). `nil` until the first scan has arrived.
     private static func hasSeveralScans(_ bytes: ByteReader, frame: Int, after start: Int) -> Bool? {
         var offset = start
         while let (marker, segment, length) = segment(bytes, at: offset) {
@@ -50,7 +49,7 @@ enum JPEGHeader {
         return nil
     }
 
-    /// The bytes of all coefficients, which have two each: as many as pixels for a channel that is not subsampled.
+    /// The bytes of all coefficients: two each, and one coefficient a pixel for a channel that is not subsampled.
     private static func coefficientByteCount(_ bytes: ByteReader, frame: Int, _ size: PixelSize) -> Int? {
         guard let count = bytes.uint8(frame + 5), count > 0, bytes.uint8(frame + 5 + Int(count) * 3) != nil else {
             return nil
@@ -61,14 +60,14 @@ enum JPEGHeader {
         }
         let largest = (factors.map(\.horizontal).max() ?? 1) * (factors.map(\.vertical).max() ?? 1)
         let sum = factors.reduce(0) { $0 + $1.horizontal * $1.vertical }
-        // Blocks have 8 x 8 coefficients, and the last ones reach beyond the image.
+        // Blocks have 8 x 8 coefficients, and the last blocks extend beyond the image.
         let padded = PixelSize(width: (size.width + 7) & ~7, height: (size.height + 7) & ~7)
         return padded.pixelCount.boundedProduct(2 * sum) / largest
     }
 
     /// The first marker at or after start, the position of its contents, and their length without the length field.
     static func segment(_ bytes: ByteReader, at start: Int) -> (marker: UInt8, contents: Int, length: Int)? {
-        // Decoders skip garbage between segments, and fill bytes before a marker.
+        // Decoders skip garbage between segments and fill bytes before a marker.
         guard var offset = bytes.firstIndex(of: 0xFF, from: start) else { return nil }
         while bytes.uint8(offset) == 0xFF { offset += 1 }
         guard let marker = bytes.uint8(offset) else { return nil }

@@ -1,4 +1,3 @@
-/// The header of a PNG file: the chunks before its pixels.
 package enum PNGHeader {
     /// Reads the size from IHDR, and the orientation from an eXIf chunk before the first IDAT.
     @Sendable static func read(_ bytes: ByteReader) -> ImageHeader? {
@@ -34,32 +33,32 @@ package enum PNGHeader {
         return nil
     }
 
-    /// A frame is decoded beside the canvas, and read from a file of its own, whose chunks are copied like those of a still image.
+    /// The decoder keeps a frame besides the canvas, and copies the frame's chunks into a separate file.
     private static func animationByteCount(_ size: PixelSize, still: Stream, first: Stream) -> Int {
-        // The worst case stands for what has not arrived.
+        // Until all chunks have arrived, assume the worst case.
         let count = first.isWhole ? first.byteCount : max(first.byteCount, longestStream(size))
         let frame = size.pixelCount.boundedProduct(4).boundedSum(count).boundedSum(min(count, longestStream(size)))
-        // The default image is shown when the animation is damaged.
+        // If the animation is damaged, the default image is shown.
         return max(frame, still.copiedByteCount(size))
     }
 
-    /// The most bytes of compressed pixels that a decoder copies: of four bytes a pixel and a filter type a row, which deflate
-    /// stores (longest_stream of png_whole.c).
+    /// The largest number of compressed bytes that a decoder copies: four bytes a pixel and a filter byte a row, stored by deflate
+    /// without compression (longest_stream of png_whole.c).
     static func longestStream(_ size: PixelSize) -> Int {
         let rows = size.pixelCount.boundedProduct(4).boundedSum(size.height)
         return rows.boundedSum(rows / 1000).boundedSum(64 << 10)
     }
 
-    /// The compressed pixels of an image or of a frame, as far as they are there.
+    /// The compressed pixels of an image or frame that have arrived.
     private struct Stream {
         private(set) var byteCount = 0
         private var partCount = 0
-        /// Whether something follows them.
+        /// Whether another chunk follows the pixels.
         private(set) var isWhole = false
 
         /// - Parameters:
         ///   - first: The first chunk of pixels.
-        ///   - rest: The chunks behind it.
+        ///   - rest: The chunks after `first`.
         init(of first: PNGChunks.Chunk, _ rest: PNGChunks) {
             var (rest, next) = (rest, Optional(first))
             while let chunk = next {
@@ -70,7 +69,7 @@ package enum PNGHeader {
             }
         }
 
-        /// The first frame of an animation of which the default image is no part.
+        /// The first frame of an animation that does not include the default image.
         init(ofFrameIn rest: PNGChunks) {
             var hasBegun = false
             for chunk in rest {
@@ -86,11 +85,11 @@ package enum PNGHeader {
             partCount += 1
         }
 
-        /// The bytes that the decoder copies to inflate several chunks together.
+        /// The bytes that the decoder copies to inflate several chunks in one call.
         func copiedByteCount(_ size: PixelSize) -> Int { partCount < 2 ? 0 : min(byteCount, longestStream(size)) }
     }
 
-    /// Whether the file has an end chunk. Decoders leave out the missing rows of a truncated file and report nothing.
+    /// Whether the file has an end chunk. Decoders silently leave out the missing rows of a truncated file.
     package static func isComplete(_ bytes: ByteReader) -> Bool {
         PNGChunks(bytes).first { $0.name == .end || !$0.isWhole }?.isWhole == true
     }
@@ -100,11 +99,11 @@ package enum PNGHeader {
 package struct PNGChunks: Sequence, IteratorProtocol {
     package struct Chunk {
         package let name: Name
-        /// The position of the chunk in the file, from its length to its checksum.
+        /// The position in the file, from the length to the checksum.
         package let range: Range<Int>
-        /// The position of its contents in the file.
+        /// The position of the contents in the file.
         package var contents: Range<Int> { range.lowerBound + 8..<range.upperBound - 4 }
-        /// Whether the file holds all of the chunk.
+        /// Whether the file contains the entire chunk.
         package let isWhole: Bool
     }
 

@@ -1,4 +1,4 @@
-/// The directories of a TIFF file (TIFF 6.0, section 2), which is also the format of Exif data.
+/// The directories of TIFF files (TIFF 6.0, section 2) and Exif data.
 enum TIFFHeader {
     private enum Tag {
         static let width: UInt16 = 0x0100
@@ -27,14 +27,14 @@ enum TIFFHeader {
         return header
     }
 
-    /// The bytes of a tile or strip, which is decoded as a whole. A strip may be all of the image.
+    /// The bytes of a tile or strip, which is decoded at once. One strip may hold the entire image.
     private static func segmentByteCount(_ tags: [UInt16: UInt32], _ size: PixelSize) -> Int {
         func number(_ tag: UInt16, _ standard: Int) -> Int { tags[tag].map(Int.init) ?? standard }
         let width = number(Tag.tileWidth, size.width)
         let height = number(Tag.tileHeight, min(number(Tag.rowsPerStrip, size.height), size.height))
         let bitCount = number(Tag.samplesPerPixel, 1).boundedProduct(number(Tag.bitsPerSample, 1))
         let byteCount = width.boundedProduct(height).boundedProduct(bitCount) / 8
-        // libtiff converts what is neither gray, RGB, a palette nor CMYK, in four bytes a pixel.
+        // libtiff converts photometric interpretations above 5 (CMYK) at four bytes a pixel.
         return number(Tag.colors, 2) <= 5
             ? byteCount : byteCount.boundedSum(width.boundedProduct(height).boundedProduct(4))
     }
@@ -43,8 +43,8 @@ enum TIFFHeader {
         directory(0, of: bytes)?[Tag.orientation].flatMap { ImageOrientation(rawValue: Int($0)) }
     }
 
-    /// Where the thumbnail of Exif data lies: the JPEG that the second directory names (EXIF 2.32, 4.6.5 and table 7).
-    /// - Returns: `nil` when there is none, or it is not within the bytes.
+    /// The position of the thumbnail of Exif data: the JPEG of the second directory (EXIF 2.32, 4.6.5 and table 7). `nil` if there
+    /// is none or it is out of bounds.
     static func thumbnail(_ bytes: ByteReader) -> Range<Int>? {
         guard let tags = directory(1, of: bytes), let start = tags[Tag.thumbnailStart].map(Int.init),
             let length = tags[Tag.thumbnailLength].map(Int.init), start <= bytes.count, length <= bytes.count - start
@@ -52,7 +52,7 @@ enum TIFFHeader {
         return start..<start + length
     }
 
-    /// The values of the tags that hold one number, and the first one of the bits per sample.
+    /// The values of all tags with one number, and the first value of the bits per sample.
     /// - Parameter number: The number of the directory, from 0.
     private static func directory(_ number: Int, of bytes: ByteReader) -> [UInt16: UInt32]? {
         let isBigEndian = bytes.matches("MM", at: 0)
@@ -68,7 +68,7 @@ enum TIFFHeader {
         let isBig: Bool
         switch short(2) {
         case 42: isBig = false
-        // BigTIFF has positions and counts of 64 bits.
+        // BigTIFF has 64-bit positions and counts.
         case 43: isBig = true
         default: return nil
         }
@@ -77,7 +77,7 @@ enum TIFFHeader {
         func entryCount(_ start: Int) -> Int? { isBig ? wide(start) : short(start).map(Int.init) }
         guard var start = position(isBig ? 8 : 4) else { return nil }
         for _ in 0..<number {
-            // The position of the next directory follows the entries of one.
+            // The position of the next directory follows the entries of this one.
             guard let count = entryCount(start), let next = position(start + header + count * stride) else {
                 return nil
             }
@@ -96,7 +96,7 @@ enum TIFFHeader {
                 let start = isInline ? entry + value : isBig ? wide(entry + value) : long(entry + value).map(Int.init)
                 tags[tag] = start.flatMap(short).map(UInt32.init)
             }
-            // libtiff takes the first of several entries with one tag.
+            // libtiff uses the first of several entries with the same tag.
             guard values == 1, tags[tag] == nil else { continue }
             switch type {
             case 1: tags[tag] = bytes.uint8(entry + value).map(UInt32.init)

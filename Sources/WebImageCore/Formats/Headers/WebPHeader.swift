@@ -19,31 +19,30 @@ enum WebPHeader {
         return header
     }
 
-    /// What libwebp keeps of the pixels of a file with several chunks, beside those that it returns.
-    /// - Returns: `nil` when the chunk that says so has not arrived.
+    /// The bytes a pixel that libwebp needs for an extended file, besides its output; `nil` until a chunk with pixels has arrived.
     private static func workingBytesPerPixel(_ bytes: ByteReader) -> Int? {
         var offset = 12
         while let length = bytes.uint32LE(offset + 4) {
             if bytes.matches("VP8 ", at: offset) { return 0 }
             if bytes.matches("VP8L", at: offset) { return losslessBytesPerPixel }
-            // The plane of alpha, which is decoded as a lossless image of its own.
+            // The alpha plane is decoded as a separate lossless image.
             if bytes.matches("ALPH", at: offset) { return losslessBytesPerPixel + 1 }
-            // A frame is decoded beside the canvas, which is then copied.
+            // libwebp keeps a frame besides the canvas, which is then copied.
             if bytes.matches("ANMF", at: offset) { return losslessBytesPerPixel + 4 }
             offset += 8 + Int(length) + Int(length & 1)
         }
         return nil
     }
 
-    /// A lossless image is decoded as a whole before its pixels are converted.
+    /// libwebp decodes an entire lossless image before it converts pixels.
     private static let losslessBytesPerPixel = 4
 
-    /// The orientation from the EXIF chunk, which comes after the pixels: it is known once the whole file is there.
+    /// The orientation from the EXIF chunk, which follows the pixels; upright until the chunk has arrived.
     private static func exifOrientation(_ bytes: ByteReader) -> ImageOrientation {
         var offset = 12
         while let length = bytes.uint32LE(offset + 4) {
             if bytes.matches("EXIF", at: offset) {
-                // Some writers keep the six bytes that precede Exif data in a JPEG.
+                // Some writers include the six bytes that precede Exif data in a JPEG.
                 let prefix = bytes.matches("Exif\0\0", at: offset + 8) ? 6 : 0
                 guard Int(length) > prefix else { return .up }
                 return bytes.slice(offset + 8 + prefix, Int(length) - prefix).flatMap(TIFFHeader.orientation) ?? .up
