@@ -1,8 +1,8 @@
 extension AreaScaler {
-    /// Scales down in both directions: the rows under a row of the target are added first, sixteen bytes at a time, then the
-    /// pixels of their sum. The other order would narrow each row of the source, a pixel at a time.
+    /// Scales down in both directions. It first adds the source rows of a target row, sixteen bytes at a time, then the pixels of
+    /// the sum, because narrowing each source row first would work pixel by pixel.
     ///
-    /// A sum of 20 bits is kept in 16. Where the bits that are left out could change a mean, it is computed again with all of them.
+    /// A sum of 20 bits is kept in 16. If the dropped bits could change a mean, it is computed again exactly.
     static func shrink(
         _ rows: PixelRows,
         to size: PixelSize,
@@ -13,7 +13,7 @@ extension AreaScaler {
     ) {
         let count = rows.size.width * rows.layout.bytesPerPixel
         let channels = rows.layout == .rgbx ? 3 : rows.layout.bytesPerPixel
-        // A pixel is read as four numbers, also the last one.
+        // Even the last pixel is read as four numbers.
         withUnsafeTemporaryAllocation(of: UInt16.self, capacity: count + 4) { memory in
             let sums = memory.baseAddress!
             sums.advanced(by: count).initialize(repeating: 0, count: 4)
@@ -24,7 +24,7 @@ extension AreaScaler {
                 }
                 let output = target + y * size.width * channels
                 let exact = ExactMean(rows: rows, columns: columns, lines: lines, y: y)
-                // Numbers that are known at compile time make the loop faster.
+                // Constants known at compile time make the loop faster.
                 switch (rows.layout.bytesPerPixel, channels) {
                 case (3, _):
                     narrow(sums, step: 3, channels: 3, columns: columns, width: size.width, exact: exact, into: output)
@@ -37,7 +37,7 @@ extension AreaScaler {
         }
     }
 
-    /// Adds the bytes of rows that lie below each other, by their weights. Each sum is multiplied by 256.
+    /// Adds the bytes of consecutive rows by their weights. Each sum is multiplied by 256.
     private static func add(
         _ rows: PixelRows,
         from first: Int,
@@ -46,14 +46,14 @@ extension AreaScaler {
         into sums: UnsafeMutablePointer<UInt16>
     ) {
         let start = rows.start + first * rows.bytesPerRow
-        // Of a row without a weight nothing is read.
+        // Rows without weight are not read.
         let rowCount = (weights.lastIndex { $0 > 0 } ?? 0) + 1
         var index = 0
         while index + 16 <= count {
             var (low, high) = (SIMD8<UInt32>(repeating: 8), SIMD8<UInt32>(repeating: 8))
             for row in 0..<rowCount {
                 let bytes = start.loadUnaligned(fromByteOffset: row * rows.bytesPerRow + index, as: SIMD16<UInt8>.self)
-                // A multiplication of 16 bits is faster.
+                // The mask lets the compiler use the faster 16-bit multiplication.
                 let weight = SIMD8<UInt32>(repeating: weights[row] & 0xFFFF)
                 low &+= SIMD8<UInt32>(truncatingIfNeeded: bytes.lowHalf) &* weight
                 high &+= SIMD8<UInt32>(truncatingIfNeeded: bytes.highHalf) &* weight
@@ -73,7 +73,7 @@ extension AreaScaler {
         }
     }
 
-    /// Adds the pixels that lie beside each other, by their weights, and writes their means.
+    /// Adds the pixels of consecutive columns by their weights, and writes the means.
     @inline(__always)
     private static func narrow(
         _ sums: UnsafePointer<UInt16>,
@@ -92,7 +92,7 @@ extension AreaScaler {
                     var pixel = UnsafeRawPointer(sums + first[x] * step)
                     var total = SIMD4<UInt32>(repeating: 1 << 19)
                     for _ in 0..<count {
-                        // One load, where that of a vector is four.
+                        // This is one load; loading a vector of four would be four loads.
                         let channels = unsafeBitCast(pixel.loadUnaligned(as: UInt64.self), to: SIMD4<UInt16>.self)
                         let weights = SIMD4<UInt32>(repeating: weight[0] & 0xFFFF)
                         total &+= SIMD4<UInt32>(truncatingIfNeeded: channels) &* weights
@@ -100,11 +100,11 @@ extension AreaScaler {
                         weight += 1
                     }
                     var mean = unsafeBitCast(SIMD4<UInt8>(truncatingIfNeeded: total &>> 20), to: UInt32.self)
-                    // Each sum is off by half of its last bit at most, so that the total is by 2048.
+                    // Each sum is off by at most half of its last bit, so the total is off by at most 2048.
                     let isNearNext = ((total &+ 2048) & 0xFF000) .== 0
                     if any(isNearNext) { mean = exact.mean(x: x, channels: channels) }
                     if channels == 4 || x + 1 < width {
-                        // The next pixel takes the place of a fourth byte.
+                        // The next pixel overwrites the fourth byte.
                         output.storeBytes(of: mean, as: UInt32.self)
                     } else {
                         output.storeBytes(of: UInt16(truncatingIfNeeded: mean), as: UInt16.self)
@@ -118,14 +118,14 @@ extension AreaScaler {
 }
 
 extension AreaScaler {
-    /// The pixels of a row of the target, computed one by one with 32 bits, which nothing is lost in.
+    /// Computes pixels of a target row one by one with 32 bits, without loss.
     private struct ExactMean {
         let rows: PixelRows
         let columns: Axis
         let lines: Axis
         let y: Int
 
-        /// - Returns: The channels, the first one in the lowest byte.
+        /// - Returns: The channels, with the first in the lowest byte.
         @inline(never)
         func mean(x: Int, channels: Int) -> UInt32 {
             let step = rows.layout.bytesPerPixel

@@ -1,25 +1,24 @@
 extension AreaScaler {
-    /// How many pixels of the source make up one of the target, where that is a whole number in both directions, as for
-    /// an animation that is shown at half or a third of its size. Sums without weights are several times as fast.
+    /// The number of source columns and rows of a target pixel, if both are whole, as for an animation shown at half or a third of
+    /// its size. Sums without weights are several times as fast.
     struct WholeRatio {
         let columns: Int
         let rows: Int
 
-        /// - Returns: `nil` for other ratios, and for areas whose sums would need wider numbers.
+        /// - Returns: `nil` for other ratios, and for areas whose sums need wider numbers.
         init?(from source: PixelSize, to target: PixelSize) {
             guard source.width % target.width == 0, source.height % target.height == 0 else { return nil }
             (columns, rows) = (source.width / target.width, source.height / target.height)
-            // 255 bytes of 255 fit in 16 bits.
+            // The sum of 255 bytes fits in 16 bits.
             guard columns * rows > 1, columns * rows <= 4096, rows <= 255 else { return nil }
         }
 
-        /// Multiplies a sum so that its mean is in the upper eight of 32 bits. It is rounded down, so that nothing
-        /// overflows, and is off by less than a tenth of a level.
+        /// Multiplies a sum so that its mean is in the upper eight of 32 bits. Rounding down avoids overflow and changes the mean
+        /// by less than a tenth of a level.
         var reciprocal: UInt32 { UInt32((1 << 24) / (columns * rows)) }
     }
 
-    /// Scales down by a whole number: the bytes of the rows are added first, sixteen at a time, then the pixels of their
-    /// sum.
+    /// Scales down by a whole number. It first adds the bytes of the rows, sixteen at a time, then the pixels of the sum.
     static func scale(
         _ rows: PixelRows,
         by ratio: WholeRatio,
@@ -35,7 +34,7 @@ extension AreaScaler {
                 let start = rows.start + y * ratio.rows * rows.bytesPerRow
                 add(rows: ratio.rows, of: count, at: start, bytesPerRow: rows.bytesPerRow, into: sums)
                 let output = target + y * size.width * channels
-                // Numbers that are known at compile time make the loop faster.
+                // Constants known at compile time make the loop faster.
                 switch (rows.layout.bytesPerPixel, channels) {
                 case (3, _): narrow(sums, step: 3, channels: 3, ratio, width: size.width, into: output)
                 case (_, 3): narrow(sums, step: 4, channels: 3, ratio, width: size.width, into: output)
@@ -45,7 +44,7 @@ extension AreaScaler {
         }
     }
 
-    /// Adds the bytes of rows that lie below each other.
+    /// Adds the bytes of consecutive rows.
     private static func add(
         rows rowCount: Int,
         of count: Int,
@@ -72,7 +71,7 @@ extension AreaScaler {
         }
     }
 
-    /// Adds the pixels that lie beside each other, and writes their means.
+    /// Adds the pixels of consecutive columns, and writes the means.
     @inline(__always)
     private static func narrow(
         _ sums: UnsafePointer<UInt16>,

@@ -1,11 +1,10 @@
-/// Scales images in one pass over their rows. Scaled down, each pixel is the mean of the area that it covers, which
-/// neither blurs nor skips anything; scaled up, it is the mean of its nearest neighbors.
+/// Scales images in one pass over their rows. When scaling down, each pixel is the mean of the area that it covers, so no source
+/// pixel is skipped. When scaling up, each pixel is the weighted mean of the nearest source pixels.
 package struct AreaScaler {
-    /// The pixels or rows that make up one pixel or row of the target, with their weights, which add up to
-    /// unit.
+    /// The source columns or rows of each target column or row, with weights that add up to ``unit``.
     struct Axis {
         let first: [Int]
-        /// The weights of every target pixel: the same number for each, of which the last can be zero.
+        /// The weights of all targets: `count` for each, of which the last can be zero.
         let weights: [UInt32]
         let count: Int
 
@@ -23,7 +22,7 @@ package struct AreaScaler {
             for index in 0..<target {
                 let start = Double(index) * ratio
                 let origin = min(Int(start), source - count)
-                // Each weight is the difference of two rounded shares of the area, so that they add up whatever the ratio.
+                // Each weight is the difference of two rounded shares of the area, so the weights add up at any ratio.
                 var share = UInt32(0)
                 for offset in 0..<count {
                     let covered = offset + 1 == count ? ratio : Double(origin + offset + 1) - start
@@ -37,7 +36,7 @@ package struct AreaScaler {
             self.weights = weights
         }
 
-        /// The weights of the two nearest pixels, to scale up.
+        /// The weights of the two nearest pixels, for scaling up.
         private static func enlarging(
             _ source: Int,
             by ratio: Double,
@@ -62,10 +61,10 @@ package struct AreaScaler {
     /// The sum of the weights. 255 times its square just fits in 32 bits.
     static let unit: UInt32 = 4096
 
-    /// Scales rows of three channels, or of four with premultiplied alpha. A fourth byte that is not used is left out.
+    /// Scales rows of three channels, or of four with premultiplied alpha. The unused byte of ``PixelRows/Layout/rgbx`` is dropped.
     /// - Parameters:
     ///   - size: The size to scale to, at least 1x1.
-    ///   - first: The first row that is written. Default: that at the top.
+    ///   - first: The first row to write. Default: the top row.
     ///   - target: Memory for the scaled pixels, row after row from the top.
     package static func scale(
         _ rows: PixelRows,
@@ -85,14 +84,14 @@ package struct AreaScaler {
         let count = size.width * channels
         withUnsafeTemporaryAllocation(of: UInt32.self, capacity: count * 3) { memory in
             let sum = memory.baseAddress!
-            // The last row of one target row is often the first row of the next; scaled up, so are both of its rows.
+            // The last source row of a target row is often the first of the next. When scaling up, both rows often are.
             var kept = (-1, -1)
             func narrowed(_ number: Int) -> UnsafeMutablePointer<UInt32> {
                 let row = sum + (number & 1 == 0 ? count : 2 * count)
                 guard number != (number & 1 == 0 ? kept.0 : kept.1) else { return row }
                 if number & 1 == 0 { kept.0 = number } else { kept.1 = number }
                 let source = rows.start + number * rows.bytesPerRow
-                // A number that is known at compile time makes the loop faster.
+                // A constant known at compile time makes the loop faster.
                 switch rows.layout {
                 case .rgb: narrow(source, step: 3, columns, width: size.width, into: row)
                 case .rgbx: narrow(source, step: 4, columns, width: size.width, into: row)
@@ -103,7 +102,7 @@ package struct AreaScaler {
             for y in first..<max(first, size.height) {
                 let output = target + y * count
                 guard lines.count > 2 else {
-                    // Two rows at most are one pass over the target.
+                    // At most two rows need one pass over the target.
                     let number = lines.first[y]
                     let (one, other) = (narrowed(number), narrowed(number + lines.count - 1))
                     let weight = lines.weights[y * lines.count]
@@ -183,7 +182,7 @@ package struct AreaScaler {
         }
     }
 
-    /// Scales pixels of 16 bits a channel, with premultiplied alpha if there is any.
+    /// Scales pixels with 16 bits a channel and premultiplied alpha, if any.
     /// - Parameters:
     ///   - size: The size to scale to, at least 1x1.
     ///   - target: Memory for the scaled pixels, row after row.

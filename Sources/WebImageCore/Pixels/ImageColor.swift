@@ -3,7 +3,7 @@ public struct ImageColor: Hashable, Sendable {
     /// Red, green, blue and straight alpha: 0xRRGGBBAA.
     public let rgba: UInt32
 
-    /// Makes a color of 0xRRGGBB.
+    /// Makes a color from 0xRRGGBB. `alpha` is clamped to 0 through 1.
     public init(_ rgb: UInt32, alpha: Double = 1) {
         rgba = rgb << 8 | UInt32((alpha.bounded(to: 0...1, ifNaN: 1) * 255).rounded())
     }
@@ -18,7 +18,7 @@ public struct ImageColor: Hashable, Sendable {
     public static let white = ImageColor(0xFFFFFF)
 
     /// The color as a packed pixel with premultiplied alpha.
-    /// - Parameter coverage: The share of the pixel that it covers, 0 to 1.
+    /// - Parameter coverage: The covered share of the pixel, from 0 to 1.
     func pixel(coverage: Double = 1) -> UInt32 {
         let alpha = Double(rgba & 255) / 255 * coverage
         func channel(_ shift: UInt32) -> UInt32 { UInt32((Double(rgba >> shift & 255) * alpha).rounded()) }
@@ -26,13 +26,13 @@ public struct ImageColor: Hashable, Sendable {
     }
 }
 
-// A pixel as it is in memory: red in the lowest byte, alpha in the highest, colors premultiplied.
+// A packed pixel: red in the lowest byte, alpha in the highest, colors premultiplied.
 extension UInt32 {
     /// The pixel drawn over another one.
     @inline(__always)
     func over(_ under: UInt32) -> UInt32 {
         let through = 255 - self >> 24
-        // Two channels at a time, each in 16 bits; the division by 255 is rounded.
+        // Two channels at a time, each in 16 bits; the division by 255 rounds.
         var low = (under & 0x00FF_00FF) &* through &+ 0x0080_0080
         low = (low &+ (low >> 8 & 0x00FF_00FF)) >> 8 & 0x00FF_00FF
         var high = (under >> 8 & 0x00FF_00FF) &* through &+ 0x0080_0080
@@ -40,7 +40,7 @@ extension UInt32 {
         return self &+ (low | high << 8)
     }
 
-    /// The pixel with a share of its alpha.
+    /// The pixel with a share of its coverage: all channels are multiplied.
     func scaled(by share: Double) -> UInt32 {
         func channel(_ shift: UInt32) -> UInt32 { UInt32((Double(self >> shift & 255) * share).rounded()) << shift }
         return channel(0) | channel(8) | channel(16) | channel(24)

@@ -1,15 +1,15 @@
 /// A point of an image, as fractions of its width and height: (0, 0) is the top left corner and (1, 1) the bottom right one.
 ///
-/// A crop keeps the point that matters, such as a face, as near to its middle as the edges of the image allow.
+/// A crop centers this point, such as a face, as far as the edges of the image allow.
 public struct ImagePoint: Hashable, Sendable {
     /// The distance from the left edge, from 0 to 1.
     public let x: Double
     /// The distance from the top edge, from 0 to 1.
     public let y: Double
 
-    /// Makes a point. Coordinates beyond the edges are taken to them, and NaN for the middle.
+    /// Makes a point. Coordinates are clamped to 0 through 1; NaN becomes the middle.
     public init(x: Double, y: Double) {
-        // The sum makes the negative zero a positive one, which is written in another way in keys.
+        // Adding 0 turns negative zero into zero, because the two differ in keys.
         self.x = x.bounded(to: 0...1, ifNaN: 0.5) + 0
         self.y = y.bounded(to: 0...1, ifNaN: 0.5) + 0
     }
@@ -35,19 +35,19 @@ public struct ImagePoint: Hashable, Sendable {
 }
 
 extension ImagePoint {
-    /// What the key of a transformer says of a point; nothing of the middle.
+    /// The part of a transformer's key for a point; empty for the middle.
     var keySuffix: String { self == .center ? "" : ",\(x),\(y)" }
 
-    /// How much of a length is left out before the part that is shown.
+    /// The length that is cut off before the visible part.
     /// - Parameters:
-    ///   - fraction: The place of the point along the length.
-    ///   - shown: The length of the part, at most the whole.
+    ///   - fraction: The position of the point along the whole length.
+    ///   - shown: The length of the visible part, at most the whole length.
     package static func overhang(at fraction: Double, showing shown: Double, of whole: Double) -> Double {
         min(max(fraction * whole - shown / 2, 0), max(whole - shown, 0))
     }
 
-    /// The part of an image with the point as near to its middle as possible.
-    /// - Parameter size: The size of the part, at most that of the image.
+    /// The part of an image whose middle is as near to the point as possible.
+    /// - Parameter size: The size of the part, at most the size of the image.
     func rect(of size: PixelSize, in image: PixelSize) -> PixelRect {
         func start(at fraction: Double, showing shown: Int, of whole: Int) -> Int {
             Int(bounded: Self.overhang(at: fraction, showing: Double(shown), of: Double(whole)))

@@ -2,8 +2,8 @@ import Glibc
 
 extension PixelBuffer {
     /// The image on an opaque background, without alpha.
-    /// - Parameter background: The color, whose alpha is ignored.
-    /// - Returns: `nil` when there is no memory.
+    /// - Parameter background: The color; its alpha is ignored.
+    /// - Returns: `nil` if out of memory.
     package func flattened(onto background: ImageColor) -> PixelBuffer? {
         guard hasAlpha else { return self }
         let under = [24, 16, 8].map { background.rgba >> $0 & 255 }
@@ -24,8 +24,8 @@ extension PixelBuffer {
         }
     }
 
-    /// The same image in another format. Alpha is replaced by a black background.
-    /// - Returns: `nil` when there is no memory.
+    /// The same image in another format. Removing alpha draws the image on black.
+    /// - Returns: `nil` if out of memory.
     package func converted(to format: Format) -> PixelBuffer? {
         guard format != self.format else { return self }
         guard format == .rgbaPremultiplied else { return flattened(onto: .black) }
@@ -46,7 +46,7 @@ extension PixelBuffer {
             let pixel = pixels[index]
             let alpha = pixel >> 24
             if alpha == 255 { continue }
-            // Two channels at a time, each in 16 bits; the division by 255 is rounded.
+            // Two channels at a time, each in 16 bits; the division by 255 rounds.
             var outer = (pixel & 0x00FF_00FF) &* alpha &+ 0x0080_0080
             outer = (outer &+ (outer >> 8 & 0x00FF_00FF)) >> 8 & 0x00FF_00FF
             var green = (pixel >> 8 & 0xFF) &* alpha &+ 0x80
@@ -67,8 +67,8 @@ extension PixelBuffer {
         }
     }
 
-    /// Calls body with red, green, blue and alpha as files store them: the colors are not multiplied by alpha.
-    /// - Returns: `nil` when there is no memory.
+    /// Calls body with red, green, blue and straight alpha, as files store them.
+    /// - Returns: `nil` if out of memory.
     package func withStraightAlpha<R>(_ body: (UnsafeBufferPointer<UInt8>) -> R) -> R? {
         guard let memory = malloc(byteCount) else { return nil }
         defer { free(memory) }

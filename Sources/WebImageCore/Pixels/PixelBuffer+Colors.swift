@@ -3,13 +3,12 @@ import Glibc
 extension PixelBuffer {
     /// The gamut and the depth of colors.
     ///
-    /// Decoders make wide colors only for a display that shows them. Everything else (transformers, encoders, apps) sees the
-    /// standard ones.
+    /// Decoders make wide colors only for a display that can show them. Transformers, encoders and apps receive standard colors.
     package struct Colors: Hashable, Sendable {
-        /// The primaries; the transfer function is always that of sRGB.
+        /// The primaries. The transfer function is always sRGB's.
         package enum Gamut: String, Codable, Sendable {
             case sRGB
-            /// The primaries of SMPTE EG 432-1 with the white point D65, which cameras of phones use.
+            /// The primaries of SMPTE EG 432-1 with the white point D65, which phone cameras use.
             case displayP3
         }
 
@@ -28,8 +27,8 @@ extension PixelBuffer {
         package var bytesPerChannel: Int { isDeep ? 2 : 1 }
     }
 
-    /// The same image with standard colors. Colors outside sRGB become the nearest ones inside, channel by channel.
-    /// - Returns: `nil` when there is no memory.
+    /// The same image with standard colors. Colors outside sRGB are clamped channel by channel.
+    /// - Returns: `nil` if out of memory.
     package func standard() -> PixelBuffer? {
         guard colors != .standard else { return self }
         let conversion = colors.gamut == .displayP3 ? GamutConversion.shared : nil
@@ -57,12 +56,12 @@ extension PixelBuffer {
         }
     }
 
-    /// Multiplies colors of 16 bits a channel by alpha, pixel by pixel.
+    /// Multiplies 16-bit colors by alpha, pixel by pixel.
     package static func multiplyDeepAlpha(in memory: UnsafeMutableRawBufferPointer) {
         mapDeepColors(in: memory) { color, alpha in (color * alpha + 0x7FFF) / 0xFFFF }
     }
 
-    /// Divides colors of 16 bits a channel by alpha, pixel by pixel.
+    /// Divides 16-bit colors by alpha, pixel by pixel.
     package static func divideDeepAlpha(in memory: UnsafeMutableRawBufferPointer) {
         mapDeepColors(in: memory) { color, alpha in alpha == 0 ? 0 : min(0xFFFF, (color * 0xFFFF + alpha / 2) / alpha) }
     }
@@ -80,7 +79,7 @@ extension PixelBuffer {
         }
     }
 
-    /// The image of any gamut and depth at another size and upright.
+    /// The upright image at another size, in the same gamut and depth.
     func resizedWide(to target: PixelSize, orientation: ImageOrientation) -> PixelBuffer? {
         var scaled = self
         if target != size {
@@ -119,13 +118,13 @@ extension PixelBuffer {
 private struct GamutConversion: Sendable {
     static let shared = GamutConversion()
 
-    /// The inverse of the transfer function for 4,096 steps.
+    /// The inverse transfer function in 4,096 steps.
     private let linear: [Float]
-    /// The transfer function for 4,096 steps of the square root, which are dense where it is steep.
+    /// The transfer function in 4,096 steps of the square root, which are dense where the function is steep.
     private let encoded: [Float]
 
     private init() {
-        // IEC 61966-2-1.
+        // The formulas of IEC 61966-2-1.
         linear = (0...4096).map { step in
             let value = Float(step) / 4096
             return value <= 0.04045 ? value / 12.92 : powf((value + 0.055) / 1.055, 2.4)
@@ -136,10 +135,10 @@ private struct GamutConversion: Sendable {
         }
     }
 
-    /// Converts channels of 0 to 1, which are not multiplied by alpha.
+    /// Converts channels from 0 to 1 with straight alpha.
     func convert(_ color: (Float, Float, Float)) -> (Float, Float, Float) {
         let (red, green, blue) = (linear(color.0), linear(color.1), linear(color.2))
-        // The product of the matrices of the primaries; each row adds up to 1, since both have the white point D65.
+        // The product of the primaries' matrices. Each row adds up to 1, since both gamuts have the white point D65.
         return (
             encoded(1.2249402 * red - 0.2249402 * green),
             encoded(-0.0420570 * red + 1.0420570 * green),

@@ -1,7 +1,7 @@
 package import FoundationEssentials
 
 extension PixelBuffer {
-    /// The bytes of the pixels, which share their memory.
+    /// The bytes of the pixels, without a copy.
     package var data: Data {
         Data(
             bytesNoCopy: UnsafeMutableRawPointer(mutating: baseAddress),
@@ -10,13 +10,13 @@ extension PixelBuffer {
         )
     }
 
-    /// Takes bytes as pixels, with the memory that they are in.
-    /// - Returns: `nil` when their number is not that of the pixels, or there is no memory.
+    /// Makes a buffer from bytes, without a copy if they are many and aligned.
+    /// - Returns: `nil` if the number of bytes does not match the size, or if out of memory.
     package convenience init?(_ data: Data, size: PixelSize, format: Format, colors: Colors) {
         let bytesPerPixel = format.bytesPerPixel * colors.bytesPerChannel
         let (count, overflow) = size.pixelCount.multipliedReportingOverflow(by: bytesPerPixel)
         guard !size.isEmpty, !overflow, data.count == count else { return nil }
-        // Few bytes can be a part of the value itself. More are elsewhere, and stay there as long as a copy of the value is kept.
+        // A small Data stores its bytes inline. Larger ones stay at their address while a copy of the value exists.
         let start = data.withUnsafeBytes { $0.count > Self.largestCopy ? $0.baseAddress : nil }
         if let start, UInt(bitPattern: start) % UInt(colors.bytesPerChannel) == 0 {
             self.init(
@@ -31,6 +31,6 @@ extension PixelBuffer {
         }
     }
 
-    /// The number of bytes up to which a copy costs next to nothing.
+    /// Copying this many bytes costs next to nothing.
     private static let largestCopy = 1024
 }

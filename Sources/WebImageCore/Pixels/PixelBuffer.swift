@@ -2,13 +2,13 @@ import Glibc
 
 /// Rows of pixels in memory, top to bottom and without padding, so that GTK's GL renderer uploads them in one call.
 ///
-/// `@unchecked`: the memory is written inside `init`, by `update(_:)` before anything else has seen the buffer, and never again.
+/// `@unchecked`: the memory is written by `init` and by `update(_:)` before the buffer is shared, and never again.
 public final class PixelBuffer: @unchecked Sendable {
     /// The layout of a pixel, 8 bits a channel in sRGB.
     public enum Format: Sendable {
         /// Three bytes for images without alpha: red, green, blue.
         case rgb
-        /// Four bytes: red, green, blue, alpha; the colors are multiplied by alpha.
+        /// Four bytes: red, green, blue, alpha. The colors are premultiplied.
         case rgbaPremultiplied
 
         /// Bytes in one pixel.
@@ -24,10 +24,10 @@ public final class PixelBuffer: @unchecked Sendable {
     public let size: PixelSize
     /// How each pixel is stored.
     public let format: Format
-    /// The gamut and depth of the channels. Apps receive buffers of the standard one only.
+    /// The gamut and depth of the channels. Apps receive only standard colors.
     package let colors: Colors
     private let memory: UnsafeMutableRawBufferPointer
-    /// The memory that is taken for pixels before that of malloc. A decode worker sets it before it decodes anything.
+    /// Memory that is tried before malloc. A decode worker sets it before its first decode.
     package nonisolated(unsafe) static var pool: (any PixelMemory)?
     /// Releases the memory; `nil` means free(3).
     private let release: (@Sendable () -> Void)?
@@ -36,8 +36,8 @@ public final class PixelBuffer: @unchecked Sendable {
     /// - Parameters:
     ///   - size: Width and height in pixels, at least 1x1.
     ///   - format: How each pixel is stored.
-    ///   - fill: Writes the pixels into uninitialised memory.
-    /// - Returns: `nil` when the size is empty or the system has no memory for it.
+    ///   - fill: Writes the pixels into uninitialized memory.
+    /// - Returns: `nil` if the size is empty or the system has no memory for it.
     public convenience init?(size: PixelSize, format: Format, fill: (UnsafeMutableRawBufferPointer) -> Void) {
         self.init(size: size, format: format, colors: .standard, fill: fill)
     }
@@ -53,7 +53,7 @@ public final class PixelBuffer: @unchecked Sendable {
         fill(memory)
     }
 
-    /// Makes a buffer whose pixels ``update(_:)`` writes.
+    /// Makes a buffer with uninitialized pixels, which the caller writes with ``update(_:)``.
     package init?(uninitialized size: PixelSize, _ format: Format, _ colors: Colors) {
         let bytesPerPixel = format.bytesPerPixel * colors.bytesPerChannel
         let (count, overflow) = size.pixelCount.multipliedReportingOverflow(by: bytesPerPixel)
@@ -69,7 +69,7 @@ public final class PixelBuffer: @unchecked Sendable {
         memory = UnsafeMutableRawBufferPointer(start: start, count: count)
     }
 
-    /// Takes ownership of memory that is no longer written to.
+    /// Takes ownership of memory that is never written again.
     /// - Parameter release: Releases the memory. Default: free(3).
     package init(
         adopting start: UnsafeMutableRawPointer,
@@ -86,7 +86,7 @@ public final class PixelBuffer: @unchecked Sendable {
         memory = UnsafeMutableRawBufferPointer(start: start, count: size.pixelCount * bytesPerPixel)
     }
 
-    /// The same pixels, taken for colors of another gamut.
+    /// The same pixels, interpreted in another gamut.
     private init(_ pixels: PixelBuffer, in gamut: Colors.Gamut) {
         size = pixels.size
         format = pixels.format
@@ -95,10 +95,10 @@ public final class PixelBuffer: @unchecked Sendable {
         release = { withExtendedLifetime(pixels) {} }
     }
 
-    /// Changes the pixels of a buffer that nothing else has seen yet, such as one that a decoder has just made.
+    /// Writes the pixels of a buffer that is not shared yet.
     package func update(_ body: (UnsafeMutableRawBufferPointer) -> Void) { body(memory) }
 
-    /// Names the gamut of the colors, which stay as they are. The memory is shared.
+    /// The same pixels, interpreted in a gamut. The memory is shared.
     package func tagged(_ gamut: Colors.Gamut) -> PixelBuffer {
         gamut == colors.gamut ? self : PixelBuffer(self, in: gamut)
     }
@@ -121,15 +121,15 @@ public final class PixelBuffer: @unchecked Sendable {
         try body(UnsafeRawBufferPointer(memory))
     }
 
-    /// The first byte; valid as long as the buffer is retained.
+    /// The first byte; valid while the buffer is retained.
     package var baseAddress: UnsafeRawPointer { UnsafeRawPointer(memory.baseAddress!) }
 }
 
-/// Memory for pixels that is not that of malloc.
+/// A source of pixel memory other than malloc.
 package protocol PixelMemory: Sendable {
-    /// Memory for a buffer; `nil` when there is no room.
+    /// Memory for a buffer; `nil` if there is no room.
     func allocate(_ byteCount: Int) -> UnsafeMutableRawPointer?
 
-    /// Takes the memory of one buffer back.
+    /// Releases the memory of one buffer.
     func free()
 }

@@ -17,7 +17,7 @@ public struct PixelSize: Hashable, Codable, Sendable {
     /// Whether the size has no pixels.
     package var isEmpty: Bool { width <= 0 || height <= 0 }
 
-    /// The size in device pixels of one in application pixels, of which a fraction counts as a whole one.
+    /// The size in device pixels of a size in application pixels, rounded up.
     package func scaled(by scale: Double) -> PixelSize {
         PixelSize(
             width: Int(bounded: (Double(width) * scale).rounded(.up)),
@@ -25,19 +25,19 @@ public struct PixelSize: Hashable, Codable, Sendable {
         )
     }
 
-    /// The number of pixels. It saturates, so that a malicious header cannot cause an overflow.
+    /// The number of pixels. It saturates, so a malicious header cannot cause an overflow.
     public var pixelCount: Int { width.boundedProduct(height) }
 
-    /// The size with at least one pixel and at most as many to a side as GTK can count (a 32-bit integer).
+    /// The size with each side clamped to 1 through the largest 32-bit integer, as in GTK.
     package var bounded: PixelSize {
         PixelSize(width: min(max(width, 1), Int(Int32.max)), height: min(max(height, 1), Int(Int32.max)))
     }
 
-    /// The default limit of pixels, which suffices for the 108 megapixels of today's phones.
+    /// The default limit of pixels: 134 million, enough for photographs of 108 megapixels.
     static let standardLimit = 1 << 27
 
-    /// Whether a transformer may make an image of this size from one of another size: it has at most as many pixels, or
-    /// at most the default limit.
+    /// Whether a transformer may make an image of this size from another size: it has at most as many pixels, or at most the
+    /// default limit.
     func isReachable(from other: PixelSize) -> Bool { pixelCount <= max(other.pixelCount, Self.standardLimit) }
 }
 
@@ -69,7 +69,7 @@ public struct PixelRect: Hashable, Sendable {
         x >= 0 && y >= 0 && !size.isEmpty && x <= canvas.width - size.width && y <= canvas.height - size.height
     }
 
-    /// Returns the part of the rectangle that lies on a canvas; `nil` if there is none.
+    /// The part of the rectangle on a canvas; `nil` if there is none.
     package func clipped(to canvas: PixelSize) -> PixelRect? {
         let (left, top) = (max(x, 0), max(y, 0))
         let width = min(x.boundedSum(size.width), canvas.width) - left

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Rows of pixels as decoders write them: with padding, in stored orientation, perhaps with straight alpha.
+/// Rows of pixels as decoders write them: possibly padded, in stored orientation, with straight or premultiplied alpha.
 package struct PixelRows {
     /// The first byte of the top row.
     package let start: UnsafeRawPointer
@@ -8,7 +8,6 @@ package struct PixelRows {
     package let size: PixelSize
     /// Bytes from one row to the next.
     package let bytesPerRow: Int
-    /// How a pixel is stored.
     package let layout: Layout
 
     /// How a pixel is stored, 8 bits a channel.
@@ -19,7 +18,7 @@ package struct PixelRows {
         case rgbx
         /// Four bytes: red, green, blue, straight alpha.
         case rgba
-        /// Four bytes: red, green, blue, alpha; the colors are premultiplied.
+        /// Four bytes: red, green, blue, premultiplied alpha.
         case premultiplied
 
         package var bytesPerPixel: Int { self == .rgb ? 3 : 4 }
@@ -96,7 +95,7 @@ extension PixelBuffer {
         }
     }
 
-    /// Copies the first rows of an image that is still arriving and leaves the others transparent.
+    /// Copies the first rows of an arriving image and leaves the others transparent.
     fileprivate convenience init?(top count: Int, of rows: PixelRows) {
         let (width, pixel) = (rows.size.width, rows.layout.bytesPerPixel)
         let count = min(count, rows.size.height)
@@ -119,7 +118,7 @@ extension PixelBuffer {
     }
 }
 
-/// The order in which stored pixels are read so that the copy is upright.
+/// The order in which stored pixels are read to make an upright copy.
 struct RowPath {
     let size: PixelSize
     let start: UnsafePointer<UInt8>
@@ -181,7 +180,7 @@ struct RowPath {
 @inline(__always)
 private func premultiply(_ source: UnsafePointer<UInt8>, into target: UnsafeMutablePointer<UInt8>) {
     let alpha = UInt32(source[3])
-    // Division by 255, rounded to nearest, exact for all products of two bytes.
+    // This division by 255 rounds to nearest, and is exact for all products of two bytes.
     func scaled(_ channel: UInt8) -> UInt8 {
         let product = UInt32(channel) * alpha + 128
         return UInt8(truncatingIfNeeded: (product + product >> 8) >> 8)
@@ -193,11 +192,11 @@ private func premultiply(_ source: UnsafePointer<UInt8>, into target: UnsafeMuta
 }
 
 extension PixelRows {
-    /// The image at another size and upright.
+    /// The upright image at another size.
     /// - Parameters:
     ///   - target: The size before orientation.
-    ///   - orientation: The orientation that is applied afterwards.
-    /// - Returns: `nil` when there is no memory.
+    ///   - orientation: The orientation to apply after scaling.
+    /// - Returns: `nil` if out of memory.
     package func resized(to target: PixelSize, orientation: ImageOrientation) -> PixelBuffer? {
         guard target != size else { return PixelBuffer(self, orientation: orientation) }
         switch layout {
@@ -208,16 +207,16 @@ extension PixelRows {
             }
             return orientation == .up ? small : small?.oriented(orientation)
         case .rgba:
-            // Means of colors have to be weighted by alpha, which premultiplication does.
+            // Means of colors must be weighted by alpha, as premultiplication does.
             return PixelBuffer(self, orientation: .up)?.resized(to: target, orientation: orientation)
         }
     }
 
-    /// The first rows of an image that is still arriving, at another size and upright.
+    /// The first rows of an arriving image, upright and at another size.
     /// - Parameters:
-    ///   - count: The number of rows that are there. The others are transparent.
+    ///   - count: The number of rows that have arrived. The others are transparent.
     ///   - target: The size of the whole image before orientation.
-    /// - Returns: `nil` when there is no memory.
+    /// - Returns: `nil` if out of memory.
     package func resized(
         top count: Int,
         to target: PixelSize,
@@ -229,7 +228,7 @@ extension PixelRows {
 }
 
 extension PixelBuffer {
-    /// The pixels as rows, valid as long as the buffer is retained.
+    /// The pixels as rows, valid while the buffer is retained.
     package var rows: PixelRows {
         PixelRows(
             start: baseAddress,
@@ -239,8 +238,8 @@ extension PixelBuffer {
         )
     }
 
-    /// The image at another size and upright.
-    /// - Returns: `nil` when there is no memory.
+    /// The upright image at another size.
+    /// - Returns: `nil` if out of memory.
     package func resized(to target: PixelSize, orientation: ImageOrientation) -> PixelBuffer? {
         if target == size, orientation == .up { return self }
         if colors != .standard { return resizedWide(to: target, orientation: orientation) }
