@@ -1,7 +1,7 @@
 import Glibc
 
-/// A blurred image in some thirty characters, as a placeholder. The algorithm is that of
-/// https://github.com/woltapp/blurhash, whose names the code keeps.
+/// A blurred image in about thirty characters, as a placeholder. The code keeps the names of the algorithm,
+/// https://github.com/woltapp/blurhash.
 public struct BlurHash: Hashable, Sendable {
     /// The characters of the hash.
     public let string: String
@@ -14,8 +14,7 @@ public struct BlurHash: Hashable, Sendable {
         "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~".utf8
     )
 
-    /// Parses a hash.
-    /// - Returns: `nil` when the characters are not a hash.
+    /// Parses a hash; `nil` if the characters are not a hash.
     public init?(_ string: String) {
         let digits = string.utf8.map { Self.alphabet.firstIndex(of: $0) ?? -1 }
         guard digits.count >= 6, !digits.contains(-1), digits[0] < 81 else { return nil }
@@ -24,9 +23,9 @@ public struct BlurHash: Hashable, Sendable {
         guard digits.count == 4 + 2 * components.x * components.y else { return nil }
     }
 
-    /// Makes the hash of an image, which takes some milliseconds. Transparent parts count as black.
+    /// Makes the hash of an image, which takes some milliseconds. Transparent pixels are black.
     /// - Parameters:
-    ///   - image: The image, which is scaled down first.
+    ///   - image: The image. It is scaled down first.
     ///   - x: The number of horizontal components, 1 to 9.
     ///   - y: The number of vertical components, 1 to 9.
     public init?(of image: WebImage, x: Int = 4, y: Int = 3) {
@@ -55,9 +54,9 @@ public struct BlurHash: Hashable, Sendable {
 
     /// Draws the blurred image.
     /// - Parameters:
-    ///   - size: The size in pixels. A small size is enough for a blurred image. Default: 32x32.
-    ///   - punch: The contrast; 1 is that of the original.
-    /// - Returns: `nil` when memory runs out, and for more than 134,217,728 pixels (2^27).
+    ///   - size: The size in pixels. A blurred image needs no large size. Default: 32x32.
+    ///   - punch: The contrast, relative to the original. Default: 1.
+    /// - Returns: `nil` if out of memory, and for more than 134,217,728 pixels (2^27).
     public func image(size: PixelSize = PixelSize(width: 32, height: 32), punch: Double = 1) -> WebImage? {
         let limit = Float(digits[1] + 1) / 166 * Float(punch.bounded(to: -1_000_000...1_000_000, ifNaN: 1))
         guard size.isReachable(from: PixelSize(width: 1, height: 1)) else { return nil }
@@ -104,7 +103,7 @@ public struct BlurHash: Hashable, Sendable {
 }
 
 extension PixelBuffer {
-    /// Returns the factor of a component in linear light.
+    /// The factor of a component in linear light.
     fileprivate func wave(_ column: Int, _ row: Int) -> SIMD3<Float> {
         withUnsafeBytes { bytes in
             var sum = SIMD3<Float>.zero

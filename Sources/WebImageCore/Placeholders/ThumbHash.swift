@@ -1,14 +1,13 @@
 public import FoundationEssentials
 import Glibc
 
-/// A blurred image in some twenty-five bytes, with aspect ratio and alpha, as a placeholder. The code keeps the names
-/// of the original algorithm (l, p, q, a), https://evanw.github.io/thumbhash.
+/// A blurred image with aspect ratio and alpha in about twenty-five bytes, as a placeholder. The code keeps the names (l, p, q, a)
+/// of the algorithm, https://evanw.github.io/thumbhash.
 public struct ThumbHash: Hashable, Sendable {
-    /// The bytes of the hash, to be stored beside the URL of the image.
+    /// The bytes of the hash, for storing with the URL of the image.
     public let data: Data
 
-    /// Parses a hash.
-    /// - Returns: `nil` when the bytes are not a hash.
+    /// Parses a hash; `nil` if the bytes are not a hash.
     public init?(_ data: Data) {
         let data = Data(data)
         guard data.count >= 5, data.count <= 64 else { return nil }
@@ -23,7 +22,7 @@ public struct ThumbHash: Hashable, Sendable {
     }
 
     /// Makes the hash of an image, which takes some milliseconds.
-    /// - Returns: `nil` when memory runs out.
+    /// - Returns: `nil` if out of memory.
     public init?(of image: WebImage) {
         let size = DecodeSize.contain(PixelSize(width: 100, height: 100)).target(for: image.pixelSize)
         guard let small = image.pixels.resized(to: size, orientation: .up)?.converted(to: .rgbaPremultiplied) else {
@@ -37,7 +36,7 @@ public struct ThumbHash: Hashable, Sendable {
     public var aspectRatio: Double { header.aspectRatio }
 
     /// Draws the blurred image, at most 32 pixels wide and high.
-    /// - Returns: `nil` when memory runs out.
+    /// - Returns: `nil` if out of memory.
     public var image: WebImage? {
         let header = header
         let ratio = aspectRatio
@@ -104,7 +103,7 @@ public struct ThumbHash: Hashable, Sendable {
 }
 
 extension ThumbHash {
-    /// The header: the values in the first bytes.
+    /// The values in the first bytes of a hash.
     private struct Header {
         let light: Double
         let yellow: Double
@@ -135,7 +134,7 @@ extension ThumbHash {
             redScale = Double(second >> 9 & 63) / 63
             let isLandscape = second >> 15 != 0
             let most = hasAlpha ? 5 : 7
-            // Long images have fewer components than are stored, which only their shape tells.
+            // Narrow images store fewer components than are decoded; the stored number determines the aspect ratio.
             let fewest = max(1, Int(second & 7))
             aspectRatio = isLandscape ? Double(most) / Double(fewest) : Double(fewest) / Double(most)
             x = max(3, isLandscape ? most : fewest)
@@ -187,7 +186,7 @@ extension ThumbHash {
             if scale > 0 { factors = factors.map { 0.5 + 0.5 / scale * $0 } }
         }
 
-        /// A cosine of a frequency at the centers of a number of pixels.
+        /// A cosine wave, sampled at the centers of pixels.
         private static func wave(_ frequency: Int, _ count: Int) -> [Double] {
             let step = Double.pi / Double(count) * Double(frequency)
             return (0..<count).map { (index: Int) -> Double in cos(step * (Double(index) + 0.5)) }

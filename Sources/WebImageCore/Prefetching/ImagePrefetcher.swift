@@ -1,11 +1,11 @@
 public import FoundationEssentials
 import Synchronization
 
-/// Loads images into the caches before they are shown. It loads a few at a time, URLs at the lowest
-/// priority, so that visible images come first.
+/// Loads images into the caches before they are shown. It loads a few at a time, and URLs at the lowest priority, so that visible
+/// images come first.
 ///
-/// It pauses while the machine is offline, on a metered network, or saving power. A prefetcher that is released goes on until its
-/// batches have finished; if the app has paused it, they are cancelled. It can be used from any thread.
+/// It pauses while the machine is offline, on a metered network, or saving power. If you release it, its batches continue until
+/// they have finished; if it is suspended, they are cancelled. You may use it from any thread.
 public final class ImagePrefetcher: Sendable {
     private struct State {
         /// The unfinished batches, in the order in which they were requested.
@@ -17,9 +17,9 @@ public final class ImagePrefetcher: Sendable {
         var priority: ImagePriority?
         var totals = PrefetchResult()
         var onFinish: (@MainActor @Sendable (URL, PrefetchResult) -> Void)?
-        /// The prefetcher itself, as long as it has something to do that it begins without the app.
+        /// A reference to the prefetcher while unfinished batches need it.
         var itself: ImagePrefetcher?
-        /// Whether a thread is starting loads. That thread looks for more requests before it stops.
+        /// Whether a thread is starting loads. That thread checks for more requests before it stops.
         var isStarting = false
     }
 
@@ -33,8 +33,8 @@ public final class ImagePrefetcher: Sendable {
     /// - Parameters:
     ///   - manager: The manager that loads the images.
     ///   - maximumConcurrentCount: The number of loads at a time. Default: 3.
-    ///   - ignoresNetworkStatus: Whether images are also prefetched on a metered network, while the machine saves power and
-    ///     while it is offline, when they fail. Default: false.
+    ///   - ignoresNetworkStatus: Whether to prefetch on a metered network, while the machine saves power, and while it is offline,
+    ///     where loads fail. Default: false.
     public init(manager: ImageManager, maximumConcurrentCount: Int = 3, ignoresNetworkStatus: Bool = false) {
         self.manager = manager
         state = Mutex(State(maximumConcurrentCount: max(1, maximumConcurrentCount)))
@@ -66,12 +66,12 @@ public final class ImagePrefetcher: Sendable {
         }
     }
 
-    /// The urgency of all batches that have none of their own (``PrefetchTask/priority``). A change applies to loads that wait,
-    /// to those under way and to later batches. Default: `nil`; URLs load at the lowest priority, and requests at theirs.
+    /// The urgency of all batches without their own ``PrefetchTask/priority``. A change applies to waiting loads, running loads and
+    /// later batches. Default: `nil`; URLs load at the lowest priority, requests at their own.
     ///
     ///     prefetcher.priority = .low
     ///
-    /// An image that a widget waits for as well has the higher of both priorities.
+    /// If a widget waits for the same image, the higher priority applies.
     public var priority: ImagePriority? {
         get { state.withLock { $0.priority } }
         set {
@@ -87,8 +87,8 @@ public final class ImagePrefetcher: Sendable {
     /// The counts of all batches so far.
     public var totals: PrefetchResult { state.withLock { $0.totals } }
 
-    /// The handler that is called on the main loop with the URL of each finished image of any batch, and the counts of
-    /// all batches so far. Default: none.
+    /// A handler that runs on the main loop after each finished image of any batch, with the URL of the image and the counts of all
+    /// batches so far. Default: none.
     public var onFinish: (@MainActor @Sendable (URL, PrefetchResult) -> Void)? {
         get { state.withLock { $0.onFinish } }
         set { state.release { exchange(&$0.onFinish, with: newValue) } }
@@ -96,10 +96,9 @@ public final class ImagePrefetcher: Sendable {
 
     /// Loads images into the caches.
     /// - Parameters:
-    ///   - requests: URLs, which load at the lowest priority, or requests, each with its own priority. An image that occurs
-    ///     twice counts twice.
-    ///   - destination: The caches that keep the images. Default: memory and disk for requests with a
-    ///     ``ImageRequest/decodeSize``, and the disk alone for others, where there is a disk cache.
+    ///   - requests: URLs, which load at the lowest priority, or requests, which load at their own. Duplicates count twice.
+    ///   - destination: The caches that keep the images. Default: memory and disk for requests with a ``ImageRequest/decodeSize``;
+    ///     only disk for others, if there is a disk cache.
     /// - Returns: A handle to cancel the batch. Releasing it does not cancel the batch.
     @discardableResult
     public func prefetch<Request: ImageRequestConvertible>(
@@ -111,10 +110,9 @@ public final class ImagePrefetcher: Sendable {
 
     /// Loads images into the caches, and reports on the main loop.
     /// - Parameters:
-    ///   - requests: URLs, which load at the lowest priority, or requests, each with its own priority. An image that occurs
-    ///     twice counts twice.
-    ///   - destination: The caches that keep the images. Default: memory and disk for requests with a
-    ///     ``ImageRequest/decodeSize``, and the disk alone for others, where there is a disk cache.
+    ///   - requests: URLs, which load at the lowest priority, or requests, which load at their own. Duplicates count twice.
+    ///   - destination: The caches that keep the images. Default: memory and disk for requests with a ``ImageRequest/decodeSize``;
+    ///     only disk for others, if there is a disk cache.
     ///   - progress: Called after each image, with the number of finished images and the total. Default: none.
     ///   - completion: Called once all images have finished or were cancelled.
     /// - Returns: A handle to cancel the batch. Releasing it does not cancel the batch.
@@ -153,12 +151,12 @@ public final class ImagePrefetcher: Sendable {
     ) -> ImageRequest {
         var request = source.imageRequest
         if source is URL { request.priority = .veryLow }
-        // At which size the image will be shown is not known, and that of its file may be fifty times as large.
+        // The size at which the image will be shown is unknown, and the full size may need fifty times the memory.
         if destination == .disk || request.decodeSize == nil && manager.dependencies.dataCache != nil {
             request.cacheAccess.writes.subtract([.memory, .renditions])
             request.variantSize = request.resolvedDecodeSize
             request.decodeSize = .contain(PixelSize(width: 16, height: 16))
-            // Nobody sees the image, and a transformer may fail on one that is so small.
+            // The image is not shown, and a transformer may fail on so small an image.
             request.transformer = nil
         }
         return request
@@ -184,8 +182,8 @@ public final class ImagePrefetcher: Sendable {
         startMore()
     }
 
-    /// Starts loads up to the maximum number. A load that finishes within the call that started it does not start the
-    /// next one recursively: a thousand images in memory would overflow the stack.
+    /// Starts loads up to the maximum number. A load that finishes synchronously must not start the next one recursively: a
+    /// thousand images in memory would overflow the stack.
     private func startMore() {
         let isFirst = state.withLock { state in
             defer { state.isStarting = true }
@@ -196,7 +194,7 @@ public final class ImagePrefetcher: Sendable {
         keepItself()
     }
 
-    /// Keeps the prefetcher alive while batches wait for the network.
+    /// Keeps the prefetcher alive while it has unfinished batches and is not suspended.
     private func keepItself() {
         let released = state.withLock { state -> ImagePrefetcher? in
             state.batches.removeAll(where: \.isFinished)
@@ -209,7 +207,7 @@ public final class ImagePrefetcher: Sendable {
     private func next() -> (PrefetchTask, ImageRequest)? {
         state.withLock { state in
             if !state.isSuspended, !state.isConstrained, state.runningCount < state.maximumConcurrentCount {
-                // Those that the app has cancelled.
+                // Cancelled batches are finished.
                 state.batches.removeAll(where: \.isFinished)
                 for batch in state.batches {
                     guard let request = batch.takeNext() else { continue }
@@ -231,7 +229,7 @@ public final class ImagePrefetcher: Sendable {
                 batch.finish(number, of: request.url, with: result)
                 self.state.withLock { state in
                     state.runningCount -= 1
-                    // Those whose last load runs can still be cancelled and change their priority.
+                    // A batch stays in the list during its last load, which can still be cancelled or change its priority.
                     if batch.isFinished { state.batches.removeAll { $0 === batch } }
                 }
                 self.startMore()

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Synchronization
 
-/// The handle of one batch of prefetched images. It can be used from any thread.
+/// The handle of a batch of prefetched images. You may use it from any thread.
 public final class PrefetchTask: Sendable {
     typealias Progress = @MainActor @Sendable (_ finished: Int, _ total: Int) -> Void
     typealias Completion = @MainActor @Sendable (PrefetchResult) -> Void
@@ -15,14 +15,14 @@ public final class PrefetchTask: Sendable {
         var result: PrefetchResult
         var isCancelled = false
         var priority: ImagePriority?
-        /// The priority of the prefetcher, for a batch without one.
+        /// The priority of the prefetcher, used if the batch has none.
         var sharedPriority: ImagePriority?
         var progress: Progress?
         var completion: Completion?
     }
 
     private let dispatcher: any CallbackDispatching
-    /// The handlers that are called when an image, and when all have finished.
+    /// Called when an image has finished, and when all have.
     private let onEnd: EndHandler
     private let onFinish: @Sendable () -> Void
     private let state: Mutex<State>
@@ -64,8 +64,8 @@ public final class PrefetchTask: Sendable {
         finishIfDone()
     }
 
-    /// The urgency of the images that have not finished, whether they wait or load. Default: `nil`; that of the prefetcher or, if
-    /// it has none either, of each request.
+    /// The urgency of unfinished images, both waiting and loading. Default: `nil`, which uses the priority of the prefetcher or, if
+    /// that is `nil`, of each request.
     public var priority: ImagePriority? {
         get { state.withLock { $0.priority } }
         set {
@@ -78,13 +78,13 @@ public final class PrefetchTask: Sendable {
         state.withLock { $0.sharedPriority = priority }
     }
 
-    /// Gives the loads under way the priority that they have now.
+    /// Applies the current priority to the running loads.
     func applyPriority() {
         for task in state.withLock({ $0.running.values }) { applyPriority(to: task) }
     }
 
     private func applyPriority(to task: ImageTask) {
-        // It is read for each task, so that the last of several changes at a time is the last that each task gets.
+        // Each task reads the current priority, so that the last of several concurrent changes wins.
         let priority = state.withLock { $0.priority ?? $0.sharedPriority }
         task.priority = priority ?? task.request.priority
     }
@@ -120,7 +120,7 @@ public final class PrefetchTask: Sendable {
     }
 
     func finishIfDone() {
-        // Both closures leave, so that they are released with the lock free.
+        // Both closures leave the lock with the result, because releasing them may run code of the app.
         let ending = state.withLock { state -> (Completion, Progress?, PrefetchResult)? in
             guard state.result.isFinished, let completion = state.completion.take() else { return nil }
             return (completion, state.progress.take(), state.result)
@@ -134,10 +134,11 @@ public final class PrefetchTask: Sendable {
 
 /// The caches that keep prefetched images.
 public enum PrefetchDestination: Sendable {
-    /// The disk cache, and for requests that name a size the memory cache, from which an image is shown at once.
+    /// The disk cache and, for requests with a size, the memory cache, from which an image is shown at once. Without a disk cache,
+    /// always the memory cache.
     case automatic
-    /// The disk cache alone, for images that are shown later or at a size that is not known yet. This costs no
-    /// memory, and only the time to check that the file is an image.
+    /// Only the disk cache, for images that are shown later or at an unknown size. The image is decoded at a tiny size, only to
+    /// check the file.
     case disk
 }
 
@@ -159,7 +160,7 @@ public struct PrefetchResult: Sendable, Equatable {
         self.cancelledCount = cancelledCount
     }
 
-    /// The number of images that have finished in one of these ways.
+    /// The number of images that have loaded, failed or been cancelled.
     public var finishedCount: Int { loadedCount + failedCount + cancelledCount }
 
     var isFinished: Bool { finishedCount == requestedCount }
