@@ -1,14 +1,13 @@
-/// What is laid over an image.
+/// The layer that is drawn over an image.
 enum BlendSource {
-    /// A pixel as it is in memory, for the whole image.
+    /// A packed pixel for the whole image.
     case color(UInt32)
-    /// Pixels whose upper left corner is at a place, which may be outside of the image.
+    /// Pixels with the position of their upper left corner, which may be outside the image.
     case pixels(PixelBuffer, x: Int, y: Int)
 }
 
 extension PixelBuffer {
-    /// Returns the image with something laid over it.
-    /// - Returns: `nil` when there is no memory.
+    /// The image with a layer drawn over it; `nil` if out of memory.
     func blended(with source: BlendSource, _ mode: ImageTransformer.BlendMode) -> PixelBuffer? {
         guard let backdrop = converted(to: format) else { return nil }
         return PixelBuffer(size: size, format: format) { memory in
@@ -43,11 +42,11 @@ extension PixelBuffer {
 /// A row of source pixels.
 private struct BlendRow {
     let source: UnsafeRawPointer
-    /// The bytes from one pixel to the next: none for a color, 3 for pixels without alpha.
+    /// The bytes from one pixel to the next: 0 for a color, 3 for pixels without alpha.
     let sourceStep: Int
     let count: Int
 
-    /// Lays the row over one of a backdrop.
+    /// Blends the row with a row of the backdrop.
     func blend(
         _ mode: ImageTransformer.BlendMode,
         from backdrop: UnsafeRawPointer,
@@ -55,7 +54,7 @@ private struct BlendRow {
         _ format: PixelBuffer.Format
     ) {
         let step = format.bytesPerPixel
-        // Each mode is compiled into a loop of its own.
+        // Inlining compiles a separate loop for each mode.
         @inline(__always) func each(_ mix: (_ source: BlendPixel, _ backdrop: BlendPixel) -> BlendPixel) {
             var (from, under, to) = (source, backdrop, target)
             for _ in 0..<count {
@@ -79,14 +78,14 @@ private struct BlendRow {
     }
 }
 
-/// A pixel with colors that are multiplied by its alpha, each channel from 0 to 255. Products of two channels are exact, and their
-/// quotients by 255 are never half way between two levels, so that results are rounded as exact ones would be.
+/// A premultiplied pixel with channels from 0 to 255. Products of two channels are exact, and dividing them by 255 never yields a
+/// value halfway between two levels, so rounding is exact.
 private typealias BlendPixel = SIMD4<Float>
 
 extension BlendPixel {
     fileprivate static let unit: Float = 1.0 / 255
 
-    /// Reads a pixel of 4 bytes, or an opaque one of 3.
+    /// Reads a pixel of 4 bytes, or an opaque pixel of 3 bytes.
     @inline(__always)
     fileprivate init(_ memory: UnsafeRawPointer, byteCount: Int) {
         if byteCount == 4 {
@@ -97,10 +96,10 @@ extension BlendPixel {
         }
     }
 
-    /// Writes the pixel, rounded, to 4 bytes, or without its alpha to 3.
+    /// Writes the rounded pixel to 4 bytes, or without its alpha to 3 bytes.
     @inline(__always)
     fileprivate func store(_ memory: UnsafeMutableRawPointer, byteCount: Int) {
-        // Where floats have no fractions, adding rounds, and the lowest byte of a float is that of the integer.
+        // Adding 2^23 rounds a float to an integer, which is in the lowest bits of the sum.
         let bits = unsafeBitCast(self + 8_388_608, to: SIMD4<UInt32>.self)
         let bytes = SIMD4<UInt8>(truncatingIfNeeded: bits)
         if byteCount == 4 {
@@ -119,11 +118,11 @@ extension BlendPixel {
     @inline(__always)
     fileprivate func outside(_ other: BlendPixel) -> BlendPixel { self * (255 - other.w) * Self.unit }
 
-    /// The parts of both pixels that the other one does not cover.
+    /// The parts of both pixels outside each other.
     @inline(__always)
     fileprivate func around(_ other: BlendPixel) -> BlendPixel { outside(other) + other.outside(self) }
 
-    // What the modes make of the part that both cover. The alpha comes out as that of this part.
+    // The blended colors of the overlap. Their alpha is the alpha of the overlap.
 
     @inline(__always)
     fileprivate func overlay(_ under: BlendPixel) -> BlendPixel {
@@ -135,7 +134,7 @@ extension BlendPixel {
     @inline(__always)
     fileprivate func softLight(_ under: BlendPixel) -> BlendPixel {
         let (top, base) = (straight, under.straight)
-        // In steps, which the compiler types in a millisecond instead of half a second.
+        // Separate steps take the compiler a millisecond to type-check, one expression half a second.
         let slope = 16 * base - 12
         let steep = (slope * base + 4) * base
         let lightened = base.squareRoot().replacing(with: steep, where: base .<= 0.25) - base
@@ -145,7 +144,7 @@ extension BlendPixel {
         return dark.replacing(with: light, where: top .> 0.5) * (self.w * under.w * Self.unit)
     }
 
-    /// The colors from 0 to 1, not multiplied by alpha, which is 1; zero for a transparent pixel.
+    /// The colors from 0 to 1 with straight alpha, which is 1; zero for a transparent pixel.
     @inline(__always)
     private var straight: BlendPixel { self.w > 0 ? self / self.w : .zero }
 }

@@ -1,4 +1,4 @@
-/// Lays a color over the image.
+/// Blends a color over the image.
 struct TintStep: PixelTransforming {
     let color: ImageColor
     let mode: ImageTransformer.BlendMode
@@ -10,17 +10,17 @@ struct TintStep: PixelTransforming {
     }
 }
 
-/// Lays another image over the image.
+/// Blends another image over the image.
 struct OverlayStep: PixelTransforming {
     let overlay: WebImage
-    /// The name of the overlay, which tells it from others.
+    /// The name that identifies the overlay in keys.
     let name: String
-    /// Where the overlay is, at its own size; `nil` stretches it to the image.
+    /// The position of the overlay at its natural size; `nil` stretches it to the image.
     let place: ImagePoint?
     let mode: ImageTransformer.BlendMode
 
     var key: String {
-        // The name may be any text, whose end only its length tells.
+        // The length precedes the name, which may contain any character.
         "overlay(\(mode),\(place.map { "\($0.x),\($0.y)" } ?? "all"),\(name.utf8.count):\(name))"
     }
 

@@ -1,5 +1,5 @@
-/// Blurs by three box filters, which approximate a Gaussian to 3 % (SVG 1.1, feGaussianBlur). Pixels of the edge are
-/// repeated outside of the image.
+/// Blurs with three box filters, which approximate a Gaussian to within 3 % (SVG 1.1, feGaussianBlur). Pixels outside the image
+/// repeat the nearest edge pixel.
 struct BlurStep: PixelTransforming {
     /// The standard deviation in application pixels.
     let radius: Double
@@ -8,11 +8,11 @@ struct BlurStep: PixelTransforming {
     var key: String { "blur(\(radius))" }
 
     func apply(to pixels: PixelBuffer, scale: Double) -> PixelBuffer? {
-        // A wider blur would only cost time: its windows cover whole images.
+        // The windows of a wider blur cover whole images, so it would only cost time.
         let deviation = (radius * scale).bounded(to: 0...Self.largestDeviation, ifNaN: 0)
         guard deviation >= 0.5 else { return pixels }
-        // The widths are odd, so that the image does not shift. The variance of a box is (width² - 1) / 12, and the
-        // three variances add up to the requested one.
+        // Odd widths do not shift the image. The variance of a box is (width² - 1) / 12, and the three variances add up to the
+        // requested variance.
         let ideal = (4 * deviation * deviation + 1).squareRoot()
         let narrow = max(1, Int(ideal) % 2 == 0 ? Int(ideal) - 1 : Int(ideal))
         let missing = 12 * deviation * deviation - Double(3 * (narrow * narrow - 1))
@@ -27,11 +27,11 @@ struct BlurStep: PixelTransforming {
 }
 
 extension PixelBuffer {
-    /// Replaces each pixel by the mean of the pixels that are at most `reach` away from it.
+    /// The image whose pixels are the means of all pixels within `reach`.
     fileprivate func mean(of reach: Int) -> PixelBuffer? {
         let (width, height, channels) = (size.width, size.height, format.bytesPerPixel)
         let count = width * channels
-        // Blurred rows are added and subtracted as the window moves down.
+        // Blurred rows enter and leave the sum as the window moves down.
         guard let narrow = PixelBuffer(size: size, format: format, fill: { narrowRows(reach, into: $0) }) else {
             return nil
         }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Applies a color matrix: each channel becomes a weighted sum of all three and a constant.
+/// Applies a color matrix: each channel becomes a weighted sum of all three plus a constant.
 struct ColorStep: PixelTransforming {
     let name: String
     /// The weights of red, green, blue and the constant, for each new channel, on a scale of 0 to 1.
@@ -8,7 +8,7 @@ struct ColorStep: PixelTransforming {
 
     var key: String { name }
 
-    /// A weight with which no product becomes infinite.
+    /// A weight bounded so that no product becomes infinite.
     private static func weight(_ amount: Double, ifNaN substitute: Double) -> Float {
         Float(amount.bounded(to: -1_000_000...1_000_000, ifNaN: substitute))
     }
@@ -40,7 +40,7 @@ struct ColorStep: PixelTransforming {
         )
     }
 
-    /// The matrix of the CSS filter of that name (Filter Effects Module Level 1).
+    /// The matrix of the CSS filter sepia (Filter Effects Module Level 1).
     static let sepia = ColorStep(
         name: "sepia",
         rows: [[0.393, 0.769, 0.189, 0], [0.349, 0.686, 0.168, 0], [0.272, 0.534, 0.131, 0]]
@@ -52,7 +52,7 @@ struct ColorStep: PixelTransforming {
         rows: [[-1, 0, 0, 1], [0, -1, 0, 1], [0, 0, -1, 1]]
     )
 
-    /// The matrix of the CSS filter hue-rotate (Filter Effects Module Level 1), which keeps the luminance.
+    /// The matrix of the CSS filter hue-rotate (Filter Effects Module Level 1), which preserves luminance.
     static func hueRotation(degrees: Double) -> ColorStep {
         let angle = degrees.isFinite ? degrees.truncatingRemainder(dividingBy: 360) * .pi / 180 : 0
         let (cosine, sine) = (Float(cos(angle)), Float(sin(angle)))
@@ -75,7 +75,7 @@ struct ColorStep: PixelTransforming {
             let target = memory.bindMemory(to: UInt8.self).baseAddress!
             let source = pixels.baseAddress.assumingMemoryBound(to: UInt8.self)
             for offset in stride(from: 0, to: memory.count, by: count) {
-                // The colors are premultiplied, so the constant is too, and no result exceeds alpha.
+                // The colors are premultiplied, so the constant is scaled by alpha and results are clamped to alpha.
                 let alpha = count == 4 ? Float(source[offset + 3]) : 255
                 let color = SIMD4<Float>(
                     Float(source[offset]),

@@ -13,7 +13,7 @@ struct CropStep: PixelTransforming {
 
 /// Crops the image to a size, around a point.
 struct FocusedCropStep: PixelTransforming {
-    /// The size in pixels. What the image has less of stays as it is.
+    /// The size in pixels. A shorter side of the image is not cropped.
     let size: PixelSize
     let focus: ImagePoint
 
@@ -41,7 +41,7 @@ struct SquareStep: PixelTransforming {
         return pixels.cropped(to: focus.rect(of: PixelSize(width: side, height: side), in: pixels.size))
     }
 
-    // A square keeps the pixel density of the image.
+    // Overridden because a square keeps the pixel density of the image.
     func transform(_ image: WebImage) -> WebImage? {
         guard let cut = apply(to: image.pixels, scale: image.displayScale) else { return nil }
         let side = min(image.naturalSize.width, image.naturalSize.height)

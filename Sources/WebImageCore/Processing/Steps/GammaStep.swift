@@ -7,7 +7,7 @@ struct GammaStep: PixelTransforming {
     var key: String { "gamma(\(exponent))" }
 
     func apply(to pixels: PixelBuffer, scale: Double) -> PixelBuffer? {
-        // A power of zero would make everything white, black too.
+        // A power of zero would make every color white, even black.
         let exponent = exponent.bounded(to: 0.001...1000, ifNaN: 1)
         let powers = (0...255).map { Float(pow(Double($0) / 255, exponent)) }
         let rounded = powers.map { UInt8($0 * 255 + 0.5) }
@@ -24,7 +24,7 @@ struct GammaStep: PixelTransforming {
                             if alpha == 255 {
                                 target[channel] = rounded[color]
                             } else {
-                                // The colors are premultiplied, and the power is one of the color itself.
+                                // The power applies to the straight color, not the premultiplied one.
                                 let straight = alpha == 0 ? 0 : min(255, (color * 255 + alpha / 2) / alpha)
                                 target[channel] = UInt8(powers[straight] * Float(alpha) + 0.5)
                             }

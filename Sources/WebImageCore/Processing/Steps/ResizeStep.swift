@@ -1,20 +1,20 @@
 extension ImageTransformer {
-    /// How an image is made to fit another size.
+    /// How an image is fitted to another size.
     public enum ResizeMode: Sendable {
-        /// The whole image at the largest size that fits inside, with its aspect ratio. One side may be shorter.
+        /// The whole image at the largest size that fits inside, keeping its aspect ratio. One side may be shorter.
         ///
         /// ![The whole image, with an outline around it, narrower than it was asked for](transformer-resize-contain)
         case contain
-        /// Exactly that size, with the aspect ratio of the image. Whatever exceeds it is cut off around the focus, which is the middle
-        /// by default.
+        /// Exactly the size, keeping the aspect ratio. Parts that exceed the size are cut off around the focus, by default the
+        /// middle.
         ///
         /// ![The middle of the image, with an outline of the size that was asked for](transformer-resize-cover)
         case cover
-        /// Exactly that size, without regard to the aspect ratio.
+        /// Exactly the size, changing the aspect ratio.
         ///
         /// ![The whole image, made wide, with an outline of the size that was asked for](transformer-resize-stretch)
         case stretch
-        /// The whole image in the middle of exactly that size, on a transparent background.
+        /// The whole image, centered on a transparent background of exactly the size.
         ///
         /// ![The whole image in an outline of the size that was asked for, transparent at its sides](transformer-resize-letterbox)
         case letterbox
@@ -28,7 +28,7 @@ struct ResizeStep: PixelTransforming {
     /// The point that stays in view.
     let focus: ImagePoint
 
-    // Only a crop leaves something out.
+    // The focus matters only for a crop.
     var key: String { "resize(\(size),\(mode)\(mode == .cover ? focus.keySuffix : ""))" }
     var keepsNaturalSize: Bool { false }
 
@@ -66,7 +66,7 @@ struct ResizeStep: PixelTransforming {
 }
 
 extension PixelBuffer {
-    /// Returns a copy of a rectangle within the image.
+    /// A copy of a rectangle within the image.
     func cropped(to rect: PixelRect) -> PixelBuffer? {
         if rect.covers(size) { return self }
         let count = format.bytesPerPixel
@@ -80,7 +80,7 @@ extension PixelBuffer {
         }
     }
 
-    /// Returns the image centered on a larger transparent canvas.
+    /// The image centered on a larger transparent canvas.
     fileprivate func centered(in size: PixelSize) -> PixelBuffer? {
         guard let source = converted(to: .rgbaPremultiplied) else { return nil }
         let (x, y) = ((size.width - self.size.width) / 2, (size.height - self.size.height) / 2)

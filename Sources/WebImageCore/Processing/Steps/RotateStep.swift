@@ -34,7 +34,7 @@ struct RotateStep: PixelTransforming {
         }
     }
 
-    /// Interpolates each pixel from the four pixels around its origin (bilinear).
+    /// Interpolates each pixel bilinearly, from the four pixels around its origin.
     private func rotated(_ pixels: PixelBuffer, by angle: Double) -> PixelBuffer? {
         guard let source = pixels.converted(to: .rgbaPremultiplied) else { return nil }
         let (sine, cosine) = (sin(angle), cos(angle))
@@ -66,7 +66,7 @@ struct RotateStep: PixelTransforming {
                         row[x] = 0
                         continue
                     }
-                    // Positions are in 256ths of a pixel and start one pixel outside of the image.
+                    // Positions are in 256ths of a pixel and start one pixel outside the image.
                     let (fixedX, fixedY) = (Int((sourceX + 1) * 256), Int((sourceY + 1) * 256))
                     let (column, line) = (fixedX >> 8 - 1, fixedY >> 8 - 1)
                     let (u, v) = (UInt32(fixedX & 255), UInt32(fixedY & 255))

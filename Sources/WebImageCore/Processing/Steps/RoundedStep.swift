@@ -12,12 +12,12 @@ public struct ImageBorder: Hashable, Sendable {
     }
 }
 
-/// Corners of an image.
+/// A set of corners of an image.
 public struct ImageCorners: OptionSet, Hashable, Sendable {
-    /// One bit for each corner, as OptionSet requires. Use the constants.
+    /// One bit for each corner. Use the constants.
     public let rawValue: UInt8
 
-    /// Creates a set from bits, as OptionSet requires. Use the constants.
+    /// Creates a set from bits. Use the constants.
     public init(rawValue: UInt8) {
         self.rawValue = rawValue
     }
@@ -34,8 +34,7 @@ public struct ImageCorners: OptionSet, Hashable, Sendable {
     public static let all: ImageCorners = [.topLeft, .topRight, .bottomLeft, .bottomRight]
 }
 
-/// Rounds corners and draws a border. Edges are antialiased: a pixel that is partly inside keeps that share of its
-/// alpha.
+/// Rounds corners and draws a border. Edges are antialiased: a pixel partly inside keeps that share of its alpha.
 struct RoundedStep: PixelTransforming {
     enum Shape: Sendable {
         /// Corners with a radius in application pixels.
@@ -67,7 +66,7 @@ struct RoundedStep: PixelTransforming {
         return PixelBuffer(size: source.size, format: .rgbaPremultiplied) { memory in
             memory.copyMemory(from: UnsafeRawBufferPointer(start: source.baseAddress, count: source.byteCount))
             let target = memory.bindMemory(to: UInt32.self).baseAddress!
-            // Only pixels near the edge are computed one by one.
+            // Only pixels near the edge are computed individually.
             let margin = Int((max(radius, line) + 1).rounded(.up))
             for y in 0..<source.size.height {
                 let row = target + y * source.size.width
@@ -90,7 +89,7 @@ struct RoundedStep: PixelTransforming {
         }
     }
 
-    /// The distance of a point from the edge, negative outside of it.
+    /// The distance of a point from the edge; negative outside.
     private func depth(
         _ x: Double,
         _ y: Double,
@@ -101,7 +100,7 @@ struct RoundedStep: PixelTransforming {
     ) -> Double {
         let (isLeft, isTop) = (x < width / 2, y < height / 2)
         let corner: ImageCorners = isTop ? (isLeft ? .topLeft : .topRight) : (isLeft ? .bottomLeft : .bottomRight)
-        // The distance from the nearest sides.
+        // The distances from the nearest sides.
         let (dx, dy) = (isLeft ? x : width - x, isTop ? y : height - y)
         guard corners.contains(corner), dx < radius, dy < radius else { return min(dx, dy) }
         let (fromX, fromY) = (radius - dx, radius - dy)
