@@ -1,14 +1,13 @@
 public import FoundationEssentials
 
-/// The files of one image in several sizes, each with a URL, of which a load takes the one that fits: what `srcset` is in
-/// HTML.
+/// The files of one image in several sizes, each with a URL. A load chooses the file that fits, as `srcset` does in HTML.
 ///
 ///     let variants = ImageVariants(url: small, widths: [400: small, 800: medium, 1600: large])
 ///     picture.setImage(with: variants)
 ///
-/// A load takes the smallest file that is large enough for its ``ImageRequest/decodeSize`` in pixels or, where the files
-/// differ in density, for the screen; the largest if none is. A widget knows both. A load without a size takes the largest.
-/// A larger file that the caches have serves instead of a download. Each file has its own place in the caches.
+/// A load chooses the smallest file that is large enough for its ``ImageRequest/decodeSize`` in pixels or, if the files differ in
+/// density, for the screen; otherwise the largest. A widget supplies its size and screen. A load without a size chooses the largest
+/// file. A larger file in the caches is used instead of a download. The caches store each file separately.
 public struct ImageVariants: Hashable, Sendable {
     /// The size of one file.
     enum Descriptor: Hashable, Sendable {
@@ -16,7 +15,7 @@ public struct ImageVariants: Hashable, Sendable {
         case width(Int)
         /// Pixels of the file per application pixel.
         case density(Double)
-        /// The size at which the server has the image.
+        /// The original size on the server.
         case full
     }
 
@@ -31,48 +30,46 @@ public struct ImageVariants: Hashable, Sendable {
         let descriptor: Descriptor
     }
 
-    /// The URL of the image where one is needed, such as that of the attribute `src` in HTML. It is loaded if there are no
-    /// others.
+    /// The URL that stands for the image, such as `src` in HTML. It is loaded if there are no other files.
     public let url: URL
-    /// The width of the image divided by its height. Default: `nil`, for not known; then it is taken to be 1.5, and an image
-    /// that turns out to be drawn larger is loaded again by its widget.
+    /// The width of the image divided by its height. Default: `nil`, which assumes 1.5; if the image turns out to be drawn larger,
+    /// its widget loads a larger file.
     public var aspectRatio: Double?
     let source: Source
 
-    /// The largest number of files. Others are ignored, since a server may send a list of any length.
+    /// The largest number of files. Further files are ignored, since a server may send a list of any length.
     static let maximumCount = 64
 
     /// Creates the variants of an image from files of different widths.
     /// - Parameters:
-    ///   - url: The URL of the image where one is needed; see ``url``.
-    ///   - widths: The URLs by the width of their files in pixels. Widths that are not positive are ignored, and so is what
-    ///     exceeds 64 files.
+    ///   - url: The URL that stands for the image; see ``url``.
+    ///   - widths: The URLs by the widths of their files in pixels. Widths below 1, and more than 64 files, are ignored.
     public init(url: URL, widths: [Int: URL]) {
         self.init(url: url, files: widths.map { File(url: $0.value, descriptor: .width($0.key)) })
     }
 
     /// Creates the variants of an image from files for screens of different density.
     /// - Parameters:
-    ///   - url: The URL of the image where one is needed; see ``url``. It is the file for density 1 if there is no other.
-    ///   - densities: The URLs by the pixels of their files per application pixel, such as 1, 1.5 and 2. Others than
-    ///     positive numbers are ignored, and so is what exceeds 64 files.
+    ///   - url: The URL that stands for the image; see ``url``. It is the file for density 1 if `densities` has none.
+    ///   - densities: The URLs by the pixels of their files per application pixel, such as 1, 1.5 and 2. Densities that are not
+    ///     positive and finite, and more than 64 files, are ignored.
     public init(url: URL, densities: [Double: URL]) {
         let files = densities.map { File(url: $0.value, descriptor: .density($0.key)) }
         self.init(url: url, files: files + [File(url: url, descriptor: .density(1))])
     }
 
-    /// Creates the variants of an image whose server scales it.
+    /// Creates the variants of an image that a server scales.
     init(_ image: ScaledImage) {
         url = image.url
         aspectRatio = image.aspectRatio
         source = .scaler(image)
     }
 
-    /// Makes the variants of an image, of which the first one with a descriptor counts.
+    /// Makes the variants of an image. Of several files with equal descriptors, the first counts.
     init(url: URL, files: [File]) {
         self.url = url
         var kept: [(file: File, size: Double)] = []
-        // A list is one of widths or of densities.
+        // A list has either widths or densities.
         let hasWidths = files.contains { $0.width != nil }
         for file in files where kept.count < Self.maximumCount {
             guard let size = hasWidths ? file.width : file.density, !kept.contains(where: { $0.size == size }) else {
@@ -83,12 +80,12 @@ public struct ImageVariants: Hashable, Sendable {
         source = .files(kept.sorted { $0.size < $1.size }.map(\.file))
     }
 
-    /// The URLs of the files, from the smallest to the largest. A server that scales images has one for each step of its
-    /// widths.
-    package var urls: [URL] { ranks.map(url(at:)) }
+    /// The URLs of the files, from the smallest to the largest. A server that scales images has one URL for each width step, and
+    /// one for the original size.
+    public var urls: [URL] { ranks.map(url(at:)) }
 }
 
-// A file is known by its rank: its place among the others, the smallest first.
+// The rank of a file is its position among the others, the smallest first.
 extension ImageVariants {
     var ranks: Range<Int> {
         switch source {
@@ -113,15 +110,15 @@ extension ImageVariants {
         }
     }
 
-    /// The name of the files in the caches, if it is not their URLs, without what tells them apart.
-    /// - Parameter key: Returns the app's own key of a URL.
+    /// The common name of the files in the caches; `nil` if their URLs are the keys.
+    /// - Parameter key: Returns the app's key of a URL, if any.
     func cacheName(_ key: (URL) -> String?) -> String? {
         guard case .scaler(let image) = source else { return nil }
         let name = key(url) ?? url.textForKeys
         return image.scaler.name.isEmpty ? name : "\(name) \(image.scaler.name)"
     }
 
-    /// The smallest file that is large enough for a size in pixels on a screen; the largest if none is, or nothing is known.
+    /// The smallest file that is large enough for a size in pixels on a screen; otherwise, or without a size, the largest.
     package func rank(for size: DecodeSize, displayScale: Double?) -> Int? {
         guard let last = ranks.last else { return nil }
         guard case .density = descriptor(at: last) else {
@@ -132,7 +129,7 @@ extension ImageVariants {
         return ranks.first { descriptor(at: $0).isEnough(forScale: displayScale) } ?? last
     }
 
-    /// The width in pixels of an image of any resolution that is decoded at a size; `nil` for its own.
+    /// The width in pixels at which an image of any resolution is decoded; `nil` for its original size.
     private func width(for size: DecodeSize) -> Int? {
         if case .original = size { return nil }
         let height = 1 << 20
@@ -153,7 +150,7 @@ extension ImageVariants.File {
 }
 
 extension ImageVariants.Descriptor {
-    /// What tells the files of one image apart in the keys of the caches.
+    /// Distinguishes the files of one image in cache keys.
     var label: String {
         switch self {
         case .width(let width): "\(width)w"
@@ -167,17 +164,17 @@ extension ImageVariants.Descriptor {
     }
 
     fileprivate func isEnough(forScale scale: Double) -> Bool {
-        // Scales of screens are fractions of 120, which decimal numbers in lists only come close to.
+        // Scales of screens are fractions of 120, which decimal numbers only approximate.
         if case .density(let own) = self { own > scale - 0.01 } else { true }
     }
 }
 
-/// An image that its server scales to any width.
+/// An image that a server scales to any width.
 struct ScaledImage: Hashable, Sendable {
     let url: URL
     let scaler: ImageScaler
 
-    /// - Parameter url: The URL of the image without the server that scales it.
+    /// - Parameter url: The URL of the image on its own server.
     init(_ url: URL, by scaler: ImageScaler) {
         self.url = url
         self.scaler = scaler
@@ -190,14 +187,14 @@ struct ScaledImage: Hashable, Sendable {
     }
 }
 
-/// What makes the scaler of a manager: a service of WebImageServices.
+/// Makes the scaler of a manager; implemented by the services of WebImageServices.
 package protocol ImageScaling: Sendable {
     func makeScaler() -> ImageScaler
 }
 
-/// A server that scales images, with the steps of the widths that it is asked for. A change of it is another scaler.
+/// A server that scales images, with the widths in which it is asked for them. Scalers are equal only if identical.
 package final class ImageScaler: Hashable, Sendable {
-    /// What tells its images from those of others in the keys of the caches.
+    /// Distinguishes the images of this scaler from those of others in cache keys.
     let name: String
     let widths: [Int]
     let aspectRatio: Double?
@@ -205,10 +202,10 @@ package final class ImageScaler: Hashable, Sendable {
     private let isApplied: @Sendable (URL) -> Bool
 
     /// - Parameters:
-    ///   - widths: The steps in pixels, which are put in order. Beyond the last one the image comes at its own size.
-    ///   - aspectRatio: The shape that the server gives to images; `nil` for their own.
-    ///   - isApplied: Whether an image goes through the server.
-    ///   - makeURL: Returns the URL of an image at a width, or at its own size for `nil`; `nil` where that is not possible.
+    ///   - widths: The steps in pixels, in any order. Above the largest, the image is loaded at its original size.
+    ///   - aspectRatio: The aspect ratio that the server crops images to; `nil` if it does not.
+    ///   - isApplied: Whether the server scales an image.
+    ///   - makeURL: Returns the URL of an image at a width, or at its original size for `nil`; `nil` if there is no such URL.
     package init(
         name: String,
         widths: some Sequence<Int>,
@@ -223,7 +220,7 @@ package final class ImageScaler: Hashable, Sendable {
         self.makeURL = makeURL
     }
 
-    /// The variants of an image that goes through the server.
+    /// The variants of an image that the server scales; `nil` for other images.
     func variants(of url: URL) -> ImageVariants? {
         isApplied(url) ? ImageVariants(ScaledImage(url, by: self)) : nil
     }

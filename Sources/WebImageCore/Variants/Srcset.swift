@@ -3,16 +3,15 @@ public import FoundationEssentials
 extension ImageVariants {
     /// Creates the variants of an image from the attributes `src` and `srcset` of HTML.
     ///
-    /// The list is read as browsers read it: an entry that makes no sense is left out, and a list without one that does leaves
-    /// `src` alone.
+    /// The list is parsed as in browsers: invalid entries are skipped, and `src` remains if no entry is valid.
     ///
     ///     let variants = ImageVariants(src: small, srcset: "small.jpg 400w, medium.jpg 800w, large.jpg 1600w")
     ///
     /// - Parameters:
-    ///   - src: The URL of the image, to which the others may be relative. In a list of densities it is the file for density 1
-    ///     if there is no other.
-    ///   - srcset: The list, with widths (`800w`) or densities (`2x`); when it has both, only the widths count. What exceeds 64
-    ///     files is ignored.
+    ///   - src: The URL of the image, and the base of relative URLs. In a list of densities it is the file for density 1 if the
+    ///     list has none.
+    ///   - srcset: The list, with widths (`800w`) or densities (`2x`). If it has both, only the widths count. More than 64 files
+    ///     are ignored.
     public init(src: URL, srcset: String) {
         var files: [File] = []
         var parser = SrcsetParser(srcset)
@@ -35,7 +34,7 @@ struct SrcsetParser {
         rest = text[...].utf8
     }
 
-    /// The next entry that makes sense; `nil` at the end.
+    /// The next valid entry; `nil` at the end.
     mutating func next() -> Entry? {
         while true {
             rest = rest.drop { $0.isSpace || $0 == UInt8(ascii: ",") }
@@ -44,14 +43,13 @@ struct SrcsetParser {
             rest = rest[word.endIndex...]
             var url = word
             while url.last == UInt8(ascii: ",") { url.removeLast() }
-            // A comma at the end of the URL ends the entry; one within belongs to it, as in data URLs.
+            // A comma at the end of the URL ends the entry. A comma within belongs to the URL, as in data URLs.
             let descriptors = url.endIndex < word.endIndex ? [] : takeDescriptors()
             if let descriptor = Self.descriptor(descriptors) { return (String(Substring(url)), descriptor) }
         }
     }
 
-    /// Reads the words up to the comma that ends the entry. Commas in parentheses, which later versions of the standard may use,
-    /// do not end it.
+    /// Reads the words up to the comma that ends the entry. Commas in parentheses are skipped, as the standard reserves them.
     private mutating func takeDescriptors() -> [Substring.UTF8View] {
         var words: [Substring.UTF8View] = []
         var index = rest.startIndex
@@ -78,7 +76,7 @@ struct SrcsetParser {
         return words
     }
 
-    /// The size that the words of an entry give; `nil` if they make no sense together.
+    /// The size in the words of an entry; `nil` if the words are invalid.
     private static func descriptor(_ words: [Substring.UTF8View]) -> ImageVariants.Descriptor? {
         var (width, density, hasHeight) = (Int?.none, Double?.none, false)
         for word in words {
@@ -118,6 +116,6 @@ struct SrcsetParser {
 extension UInt8 {
     fileprivate var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 
-    /// Whether it is white space of HTML.
+    /// Whether the byte is ASCII whitespace of HTML.
     fileprivate var isSpace: Bool { [9, 10, 12, 13, 32].contains(self) }
 }

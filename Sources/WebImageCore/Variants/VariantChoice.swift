@@ -1,14 +1,14 @@
 import FoundationEssentials
 
-/// The file that was chosen for a request among the variants of its image.
+/// The file chosen for a request among the variants of its image.
 struct VariantChoice: Hashable, Sendable {
-    /// Says where the files of an image are in the caches.
+    /// The scheme of the cache keys of an image's files.
     enum Keys: Hashable, Sendable {
         /// The URL of a file is its key.
         case urls
-        /// The key is a name of the app or of a server that scales, followed by what tells the files apart.
+        /// The key is a name, from the app or the scaling server, followed by the label of the file.
         case named(String)
-        /// The key is what a filter makes of the URL, followed by the same: it may be equal for all of them.
+        /// The key is the result of the app's filter, followed by the label of the file, since the filter may return equal keys.
         case filtered(@Sendable (URL) -> String?)
 
         static func == (lhs: Keys, rhs: Keys) -> Bool {
@@ -27,11 +27,11 @@ struct VariantChoice: Hashable, Sendable {
     let variants: ImageVariants
     let keys: Keys
     let rank: Int
-    /// The URL and the cache key that the request has because of the choice.
+    /// The URL and the cache key of the request for this choice.
     let url: URL
     let key: String?
     /// Whether the caches have been searched for larger files.
     var isFinal = false
-    /// The rank of the file that fits, if this one from the caches is tried in its place and has it as its first fallback.
+    /// The rank of the best file, if a file from the caches is tried instead. The best file is then the first fallback.
     var replacedRank: Int?
 }
