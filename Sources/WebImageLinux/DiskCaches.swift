@@ -4,10 +4,10 @@ import FoundationEssentials
 import Glibc
 package import WebImageCore
 
-/// The two disk caches of a manager, in one directory and with one limit.
+/// The two disk caches of a manager, which share a directory and a limit.
 struct DiskCaches: Sendable {
     let originals: DiskCache
-    /// `nil` when the configuration leaves no room for renditions.
+    /// `nil` if the configuration leaves no room for renditions.
     let renditions: DiskCache?
     private let directory: String
 
@@ -16,8 +16,8 @@ struct DiskCaches: Sendable {
         let share = configuration.renditionShare.bounded(to: 0...1, ifNaN: 0)
         @Sendable func renditionLimit(_ whole: Int) -> Int { Int(bounded: Double(whole) * share) }
         @Sendable func originalLimit(_ whole: Int) -> Int { whole - renditionLimit(whole) }
-        /// The limits of one of the caches. The free space is looked up when the cache is first written, since the main
-        /// thread makes managers and the file system may be slow.
+        /// The limits of one of the caches. The free space is measured at the first write, because managers are made on the main
+        /// thread and the file system may be slow.
         func limits(_ part: @escaping @Sendable (Int) -> Int, _ readOnlyDirectories: [String]) -> DiskLimits {
             let own = configuration.ownSizeLimit
             let assumed = own ?? ImageManager.Configuration.DiskCache.largestDefaultSizeLimit
@@ -44,8 +44,8 @@ struct DiskCaches: Sendable {
         DiskCache(directory: "\(directory)/\(section.directoryName)", limits: limits, hashes: .standard)
     }
 
-    /// Makes the directory, tags it as a cache, and removes sections of earlier layouts, and symbolic links in the place of sections. It
-    /// may block.
+    /// Makes the directory, tags it as a cache, and removes sections of earlier layouts and symbolic links that replace sections.
+    /// May block.
     func prepare() {
         do {
             try FileManager.default.createDirectory(
@@ -53,7 +53,7 @@ struct DiskCaches: Sendable {
                 withIntermediateDirectories: true,
                 attributes: [.posixPermissions: 0o700]
             )
-            // This removes no directory.
+            // unlink removes symbolic links, but no directories.
             for section in DiskCacheLayout.Section.allCases { unlink("\(directory)/\(section.directoryName)") }
             let tag = "\(directory)/\(DiskCacheLayout.tagName)"
             if !FileManager.default.fileExists(atPath: tag) {
@@ -70,8 +70,8 @@ struct DiskCaches: Sendable {
 }
 
 extension DiskCaches {
-    /// Whether everything in a directory has the names that the library gives. An app may name any directory for its
-    /// cache, and a folder with the name of an earlier layout may be the user's.
+    /// Whether all files in a directory are named like cache entries. The cache may be in any directory, and a folder with the name
+    /// of an earlier layout may belong to the user.
     private static func holdsOnlyEntries(_ directory: String) -> Bool {
         let manager = FileManager.default
         guard let names = try? manager.contentsOfDirectory(atPath: directory) else { return false }
@@ -83,7 +83,7 @@ extension DiskCaches {
 }
 
 extension CacheHashes {
-    /// SHA-256 of GLib for names, of which 128 bits are kept, and the CRC-32 of libdeflate for checksums.
+    /// The first 128 bits of GLib's SHA-256 for names, and libdeflate's CRC-32 for checksums.
     package static let standard = CacheHashes(
         name: { key in
             var key = key
@@ -91,7 +91,7 @@ extension CacheHashes {
                 g_compute_checksum_for_data(G_CHECKSUM_SHA256, $0.baseAddress, gsize($0.count))
             }
             defer { g_free(digest) }
-            // GLib returns `nil` for an unknown kind of checksum only.
+            // GLib returns `nil` only for an unknown kind of checksum.
             return digest.map { String(String(cString: $0).prefix(32)) } ?? ""
         },
         checksum: { bytes in

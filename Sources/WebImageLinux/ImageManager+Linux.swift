@@ -6,8 +6,8 @@ import WebImageSandbox
 extension ImageManager {
     private static let sharedManager = Mutex<ImageManager?>(nil)
 
-    /// The manager that widgets use. It is made with the default configuration on first use; an app that wants another
-    /// one sets it before. May be used from any thread.
+    /// The manager that widgets use, made with the default configuration on first use. Set your own before that. You may use it on
+    /// any thread.
     public static var shared: ImageManager {
         get {
             sharedManager.withLock { manager in
@@ -22,8 +22,7 @@ extension ImageManager {
         }
     }
 
-    /// Makes a manager that loads with libcurl, decodes with the system's image libraries, and calls back on the GLib
-    /// main loop.
+    /// Makes a manager that loads with libcurl, decodes with the system's image libraries, and calls back on the GLib main loop.
     public convenience init(configuration: Configuration) {
         let ioQueue = WorkQueue(name: "gwi-io", threadCount: 2)
         let decodeQueue = WorkQueue(
@@ -34,18 +33,18 @@ extension ImageManager {
         let builtIn: [any DataLoading] = [
             configuration.downloader,
             LocalLoader.files(
-                // Files may be on a file system that hangs, which must not keep the cache from being read.
+                // A file system that hangs must not block the queue that reads the cache.
                 queue: WorkQueue(name: "gwi-files", threadCount: 2),
                 maximumByteCount: configuration.downloader.configuration.maximumByteCount,
                 budget: SystemResources.loadingBudget,
                 thumbnails: configuration.thumbnails
             ),
-            // These need no disk.
+            // These loaders read no disk.
             LocalLoader.dataURLs(queue: decodeQueue),
             LocalLoader.resources(queue: decodeQueue),
         ]
         let disk = configuration.diskCache.map { DiskCaches($0) }
-        // The manager's own threads start with its first load.
+        // The threads of the manager start with its first load.
         if let disk { startOptionalWork { disk.prepare() } }
         if case .system = configuration.downloader.configuration.proxy { ProxyResolver.prepareDesktop() }
         let other = PixbufCoder()
@@ -69,7 +68,7 @@ extension ImageManager {
             dispatcher: MainLoopDispatcher.shared,
             ioQueue: ioQueue,
             decodeQueue: decodeQueue,
-            // Those that wait for other processes take no processor meanwhile.
+            // Decodes that wait for another process use no processor, so several may run at a time.
             slowQueue: WorkQueue(name: "gwi-slow", threadCount: other.decodesElsewhere(.svg) ? 4 : 1, isBatch: true)
         )
         dependencies.memoryLifetime = configuration.memoryCacheLifetime
@@ -106,7 +105,7 @@ extension ImagePrefetcher {
         let (current, replaced) = sharedPrefetcher.withLock { prefetcher in
             if let prefetcher, prefetcher.manager === manager { return (prefetcher, nil as ImagePrefetcher?) }
             let made = ImagePrefetcher(manager: manager)
-            // The old one is released with the lock free.
+            // Releasing the old prefetcher may run its deinit, so the lock must be free.
             return (made, exchange(&prefetcher, with: made))
         }
         return withExtendedLifetime(replaced) { current }

@@ -3,21 +3,22 @@ import WebImageFormats
 package import WebImageSandbox
 
 extension CoderRegistry {
-    /// A registry of every coder that the library brings, as managers have it.
+    /// A registry of all coders of the library, which decode in this process.
     package static var builtIn: CoderRegistry { builtIn(adding: []) }
 
-    /// The same, decoding in workers where there can be any.
+    /// A registry of all coders of the library, which decode in workers if possible.
     package static var inWorkers: CoderRegistry {
         builtIn(adding: [], sandbox: ImageManager.Configuration.Decoding.automatic.sandbox)
     }
 
-    /// A registry of every coder that the library brings, behind those of an app.
+    /// A registry of the app's coders, followed by all coders of the library.
     /// - Parameters:
-    ///   - decoders: The app's decoders, in the order in which they are asked.
-    ///   - encoders: The app's encoders, in the order in which they are asked.
-    ///   - other: Decodes the formats without a decoder of the library, and is asked last of all.
-    ///   - sandbox: Where the library's decoders run, and whether they may run in this process as well; `nil` for this process.
-    ///   - neverHere: Formats that are not decoded in this process unless they are those of local files.
+    ///   - decoders: The app's decoders, in the order in which they are tried.
+    ///   - encoders: The app's encoders, in the order in which they are tried.
+    ///   - other: The decoder of all other formats, which is tried last.
+    ///   - sandbox: The workers for the library's decoders, and whether this process may decode if a worker cannot; `nil` to decode
+    ///     in this process.
+    ///   - neverHere: Formats that this process decodes only from local files.
     package static func builtIn(
         adding decoders: [any ImageDecoding],
         encoders: [any ImageEncoding] = [],
@@ -40,7 +41,7 @@ extension CoderRegistry {
         guard let (sandbox, isOptional) = sandbox else { return coder }
         return sandbox.sandboxed(coder, isOptional: isOptional, neverHere: neverHere) { format in
             guard let coder = coder as? PixbufCoder else { return .codecs }
-            // The loaders of XPM, XBM, QTIF and ICNS write files for a time, or read the types of files that the system knows.
+            // The loaders of XPM, XBM, QTIF and ICNS write temporary files, or read the system's table of file types.
             let needsFiles = ["xpm", "image/x-xbitmap", "image/x-quicktime", "icns"].contains(format.rawValue)
             if coder.decodesElsewhere(format) || needsFiles { return nil }
             return format == .svg ? .drawings : .modules
@@ -48,7 +49,7 @@ extension CoderRegistry {
     }
 
     /// A registry of the decoders of a worker.
-    /// - Parameter added: What a test adds.
+    /// - Parameter added: Decoders that a test adds.
     static func worker(_ kind: WorkerKind, adding added: [any ImageDecoding]) -> CoderRegistry {
         let decoders = kind == .codecs ? ownDecoders : [PixbufCoder()]
         return CoderRegistry(added + decoders, encoders: [], remedy: debianRemedy)

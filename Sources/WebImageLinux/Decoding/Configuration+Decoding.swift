@@ -3,15 +3,15 @@ public import WebImageCore
 public import WebImageSandbox
 
 extension ImageManager.Configuration {
-    /// Where the library's decoders run. An app's own decoders always run in the process of the app.
+    /// Where the library's decoders run. Your own decoders always run in the process of the app.
     public enum Decoding: Sendable, Hashable {
-        /// They run in workers where that is possible, else in the process of the app. Images of `resource:` URLs, which come with the app,
-        /// are decoded in its process.
+        /// Decode in workers if possible, otherwise in the process of the app. The process of the app decodes images of `resource:`
+        /// URLs, which are part of the app.
         case automatic
-        /// They run in workers only: where they cannot be started, images fail with
+        /// Decode only in workers. If workers cannot be started, images fail with
         /// ``/WebImageCore/ImageError/Code/decoderUnavailable``.
         case sandboxed
-        /// They run in the process of the app.
+        /// Decode in the process of the app.
         case inProcess
 
         /// The sandbox of the decoders; `nil` for the process of the app.
@@ -19,7 +19,7 @@ extension ImageManager.Configuration {
             guard self != .inProcess else { return nil }
             guard let sandbox = DecodeSandbox.shared else {
                 ImageManager.sandboxStatus.log()
-                // The error of each image says why, too.
+                // With `sandboxed`, the error of each image also states the obstacle.
                 return self == .sandboxed ? (.unavailable, isOptional: false) : nil
             }
             startOptionalWork { sandbox.prepare() }
@@ -29,8 +29,8 @@ extension ImageManager.Configuration {
 }
 
 extension ImageManager {
-    /// What is known of the decode workers of this process, which all managers share. Before the first one has started, nothing is
-    /// known; managers that decode in the app's process start none. May be read from any thread.
+    /// The status of the decode workers of this process, which all managers share. It is unknown until the first worker has
+    /// started; managers that decode in the app's process start none. You may read it on any thread.
     public static var sandboxStatus: SandboxStatus {
         DecodeSandbox.shared?.status ?? .unavailable(DecodeSandbox.obstacle ?? "There is no sandbox")
     }
@@ -39,15 +39,15 @@ extension ImageManager {
 extension DecodeSandbox {
     private static let ofApp: (sandbox: DecodeSandbox, pressure: ObservationToken)? = {
         guard obstacle == nil else { return nil }
-        // One decodes what takes long, and another one what is quick.
+        // At least two workers, so that slow images do not delay quick ones.
         let sandbox = DecodeSandbox(limit: min(max(SystemResources.processorCount, 2), 8))
-        // The end of a process takes a moment, and the main thread reports that no window is on screen.
+        // Ending a process takes a moment, and the observer may run on the main thread.
         let pressure = MemoryMonitor.shared.observe { _ in
             DispatchQueue.global(qos: .utility).async { sandbox.endIdleWorkers() }
         }
         return (sandbox, pressure)
     }()
 
-    /// The sandbox of this app; `nil` where there can be none.
+    /// The sandbox of this app; `nil` if workers are impossible.
     package static var shared: DecodeSandbox? { ofApp?.sandbox }
 }

@@ -7,12 +7,12 @@ package import WebImageCore
 import WebImageFormats
 import WebImageSandbox
 
-/// The process of decode workers. It is called before `main`, in the program of the app or in one for workers alone.
+/// The main function of a decode worker. It runs before `main`, in the program of the app or in the program for workers.
 /// - Parameter kind: The number of a ``WorkerKind``.
 @_cdecl("gwi_worker_main")
 package func runDecodeWorker(_ socket: Int32, _ kind: Int32) {
     guard let kind = WorkerKind(rawValue: kind) else { return }
-    // The app ends a worker that takes too long.
+    // The app kills a worker that takes too long.
     LoaderWait.isUnlimited = true
     WorkerMain.run(
         on: socket,
@@ -23,24 +23,24 @@ package func runDecodeWorker(_ socket: Int32, _ kind: Int32) {
     )
 }
 
-/// What a decode worker has before it gives up its rights.
+/// The preparations of a decode worker before it gives up its rights.
 package enum DecodeWorkerProcess {
-    /// What a test adds to the decoders of its workers. It is set before `main`, on the only thread.
+    /// Decoders that a test adds to its workers, set before `main` while the process has one thread.
     nonisolated(unsafe) package static var addedDecoders: [any ImageDecoding] = []
 
-    /// Loads what decoders load when they are first used.
-    /// - Returns: The folders with files that they read all the same.
+    /// Loads everything that decoders would load on first use.
+    /// - Returns: The folders with files that decoders may still read.
     fileprivate static func load(_ kind: WorkerKind) -> [UnsafePointer<CChar>?] {
         if kind != .codecs { loadModules() }
         guard kind.readsFonts else { return [] }
-        // The tables by which libxml2 reads what is not UTF-8 are code, which nothing loads behind the fence.
+        // libxml2 converts other encodings than UTF-8 with modules of iconv, which cannot be loaded after the sandbox closes.
         for encoding in encodings { _ = iconv_open("UTF-8", encoding) }
         var folders = [UnsafePointer<CChar>?](repeating: nil, count: 64)
         let count = gwi_worker_load_fonts(&folders, folders.count)
         return Array(folders.prefix(count))
     }
 
-    /// The encodings that browsers know (Encoding Standard, section 4.2) and iconv has modules for.
+    /// The encodings of browsers (Encoding Standard, section 4.2) for which iconv has modules.
     private static let encodings =
         (1...16).map { "ISO-8859-\($0)" } + (0...8).map { "WINDOWS-125\($0)" }
         + [
@@ -67,10 +67,10 @@ package enum DecodeWorkerProcess {
         loadHEIFPlugins()
     }
 
-    /// Loads the decoders of libheif for good, if a module of gdk-pixbuf uses it. Since version 1.14 they are plugins, which libheif
-    /// otherwise loads with its first user and unloads with its last.
+    /// Loads the decoders of libheif permanently, if a module of gdk-pixbuf uses libheif. Since version 1.14 they are plugins,
+    /// which libheif otherwise loads with its first user and unloads with its last.
     private static func loadHEIFPlugins() {
-        // What heif_init returns is in registers.
+        // The struct that heif_init returns fits in registers, so the call may ignore it.
         typealias Initialize = @convention(c) (UnsafeRawPointer?) -> Void
         guard let library = dlopen("libheif.so.1", RTLD_NOW | RTLD_NOLOAD), let function = dlsym(library, "heif_init")
         else { return }

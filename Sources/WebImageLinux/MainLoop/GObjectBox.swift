@@ -1,15 +1,15 @@
 internal import CWebImageGLib
 import Synchronization
 
-/// An owned reference to a GObject, released when the box goes away.
+/// An owned reference to a GObject, released with the box.
 ///
-/// @unchecked: GObject counts references atomically; callers keep to the thread that the object itself demands.
+/// `@unchecked`: GObject counts references atomically. Callers use the thread that the object requires.
 package final class GObjectBox: @unchecked Sendable {
-    /// The thread that the last reference may be dropped on.
+    /// The thread on which the last reference may be dropped.
     package enum ReleaseThread: Sendable {
-        /// Widgets, and everything that a renderer has drawn.
+        /// Widgets, and objects that a renderer has drawn.
         case main
-        /// Widgets that may have no parent yet: on the main thread, in a later turn of the main loop.
+        /// Widgets that may not have a parent yet: the main thread, in a later turn of the main loop.
         case laterOnMain
         /// Plain data that never reached a widget.
         case any
@@ -19,14 +19,13 @@ package final class GObjectBox: @unchecked Sendable {
     private let needsMainThread: Atomic<Bool>
     private let isReleasedLater: Bool
 
-    /// Takes over a reference that the caller owns.
     package init(adopting object: UnsafeMutableRawPointer, releaseOn thread: ReleaseThread = .main) {
         pointer = object
         needsMainThread = Atomic(thread != .any)
         isReleasedLater = thread == .laterOnMain
     }
 
-    /// Takes a reference of its own. A floating reference, such as that of a new widget, is sunk.
+    /// Adds a reference, and sinks a floating one, such as the reference to a new widget.
     package convenience init(retaining object: UnsafeMutableRawPointer, releaseOn thread: ReleaseThread = .main) {
         g_object_ref_sink(object)
         self.init(adopting: object, releaseOn: thread)
@@ -42,15 +41,15 @@ package final class GObjectBox: @unchecked Sendable {
 
     package var opaquePointer: OpaquePointer { OpaquePointer(pointer) }
 
-    /// Ties the release to the main thread from now on, as for a texture that a renderer is about to draw.
+    /// Requires the main thread for the release from now on, for example of a texture that is about to be drawn.
     package func requireMainThread() {
         needsMainThread.store(true, ordering: .releasing)
     }
 }
 
-/// A reference on its way to the main thread.
+/// A reference that is released on the main thread.
 ///
-/// @unchecked: the closure that carries it is the only one that touches the object.
+/// `@unchecked`: only the dispatched closure uses the object.
 private struct Orphan: @unchecked Sendable {
     let pointer: UnsafeMutableRawPointer
 

@@ -4,19 +4,19 @@ import WebImageCore
 
 /// The bridge that makes `@MainActor` and `DispatchQueue.main` work while a GLib main loop runs.
 ///
-/// Under g_application_run nothing drains libdispatch's main queue, so a `Task { @MainActor in }` would never run.
-/// libdispatch signals an eventfd when there is work; a source of the default main context watches it and drains the
-/// queue, as CoreFoundation's run loop does. A second drainer, such as swift-cross-ui's, does no harm.
+/// Under g_application_run, libdispatch's main queue is never drained, so a `Task { @MainActor in }` would not run. libdispatch
+/// signals an eventfd when there is work. A source of the default main context watches the eventfd and drains the queue, as
+/// CoreFoundation's run loop does. A second drainer, such as swift-cross-ui's, does no harm.
 ///
-/// The source is attached when the program is loaded (mainloop.c), so it also serves a task that starts before the app uses
-/// anything else of the library. A program that never runs a GLib main loop does not notice it.
+/// The source is attached when the program is loaded (mainloop.c), so tasks run before you call any other part of the library. The
+/// source does nothing in a program that never runs a GLib main loop.
 public enum MainActorBridge {
     private static let isChecked = Mutex(false)
 
-    /// Makes sure that the bridge is part of the program, and logs what keeps it from working.
+    /// Links the bridge into the program, and logs conditions that prevent it from working.
     ///
-    /// An app that links the library has the bridge without this call. It is for a target that uses nothing else of the
-    /// library. May be called from any thread, any number of times.
+    /// Call this only from a target that uses nothing else of the library; otherwise the bridge is already linked. You may call it
+    /// on any thread, any number of times.
     public static func install() {
         let isFirst = isChecked.withLock { isChecked in
             defer { isChecked = true }

@@ -4,13 +4,10 @@ import Synchronization
 import WebImageCore
 
 /// The dispatcher that calls back on the GLib main loop, in order, from one source of the default main context.
-///
-/// The priority of the source is 115, between GTK's layout (110) and drawing (120), so that a loaded image is part of the
-/// next frame. The source runs for at most 2 ms at a time, so that many results do not keep GTK from drawing. The
-/// dispatcher also installs the bridge that makes `@MainActor` and `DispatchQueue.main` work under the GLib main loop. It
-/// may be used from any thread.
+/// The priority of the source is 115, between GTK's layout (110) and drawing (120), so that a loaded image is part of the next
+/// frame. The source runs for at most 2 ms at a time, so that many results do not keep GTK from drawing. The dispatcher also
+/// installs ``MainActorBridge``. It may be used from any thread.
 package final class MainLoopDispatcher: CallbackDispatching {
-    /// The only dispatcher of the process.
     package static let shared = MainLoopDispatcher()
 
     /// A GSource.
@@ -21,29 +18,29 @@ package final class MainLoopDispatcher: CallbackDispatching {
     }
 
     private struct Queue {
-        /// The capacity beyond which a queue releases its memory when it is empty.
+        /// An empty queue with more capacity than this releases its memory.
         private static let keptCapacity = 1024
 
         private var work: [@Sendable () -> Void] = []
-        /// What came before `work`, the oldest last.
+        /// The closures added before those in `work`, with the oldest last.
         private var due: [@Sendable () -> Void] = []
-        /// Whether the source is due, or runs.
+        /// Whether the source is due or running.
         private var isAwake = false
 
-        /// - Returns: Whether the source has to be woken, which takes a lock of GLib that the main thread takes as well.
+        /// - Returns: Whether to wake the source, which takes a lock of GLib that the main thread also takes.
         mutating func push(_ body: @escaping @Sendable () -> Void) -> Bool {
             work.append(body)
             defer { isAwake = true }
             return !isAwake
         }
 
-        /// Whether there is work. Otherwise the source is to be woken for the next.
+        /// Whether there is work. If not, the next push wakes the source.
         mutating func isReady() -> Bool {
             isAwake = !work.isEmpty || !due.isEmpty
             return isAwake
         }
 
-        /// Removes the first closure and releases what it captures.
+        /// Removes the first closure, so that the caller releases its captures.
         mutating func pop() -> (@Sendable () -> Void)? {
             if due.isEmpty {
                 swap(&work, &due)
@@ -56,9 +53,9 @@ package final class MainLoopDispatcher: CallbackDispatching {
     }
 
     static let priority: Int32 = 115
-    /// The microseconds for which the dispatcher runs at a time.
+    /// The microseconds that one run of the dispatcher may last.
     private static let budget = 2000
-    /// The microseconds that the dispatcher then leaves to GTK.
+    /// The microseconds left to GTK after a run that used the budget.
     private static let pause = 500
 
     private let queue = Mutex(Queue())
@@ -81,7 +78,6 @@ package final class MainLoopDispatcher: CallbackDispatching {
         g_source_attach(made, nil)
     }
 
-    /// Whether the caller runs on the main thread.
     package var isCurrent: Bool { gwi_is_main_thread() != 0 }
 
     /// Runs work on the main thread in a later iteration of the main loop.
@@ -90,11 +86,11 @@ package final class MainLoopDispatcher: CallbackDispatching {
         if wakes, let source = source.withLock({ $0 }) { g_source_set_ready_time(source.pointer, 0) }
     }
 
-    /// Whether a main loop that a closure runs has work to do; otherwise the next work wakes it.
+    /// Whether there is work for a main loop that runs inside a closure. If not, the next push wakes the source.
     private func hasWorkForNestedLoop() -> Bool { queue.withLock { $0.isReady() } }
 
     /// Runs the waiting closures until the time budget is used.
-    /// - Returns: The microseconds until the rest is due; -1 when nothing is left.
+    /// - Returns: The microseconds until the next run; -1 when no work is left.
     private func drain() -> Int {
         let end = g_get_monotonic_time() + Self.budget
         while let work = queue.withLock({ $0.pop() }) {

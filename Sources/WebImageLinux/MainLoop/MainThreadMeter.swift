@@ -1,13 +1,13 @@
 import Glibc
 import Synchronization
 
-/// A meter of the time that the library itself uses on the main thread, for tests, benchmarks and the gallery. It is off
-/// by default; a measurement then costs one atomic load.
+/// Measures the time that the library uses on the main thread, for tests, benchmarks and the gallery. While it is off, the default,
+/// a measurement costs one atomic load.
 package enum MainThreadMeter {
     private struct State {
         var nanoseconds: UInt64 = 0
         var longest: UInt64 = 0
-        /// The depth of nested measurements, of which only the outermost counts.
+        /// The depth of nested measurements. Only the outermost is counted.
         var depth = 0
     }
 
@@ -50,7 +50,7 @@ package enum MainThreadMeter {
         return try body()
     }
 
-    /// The CPU time of this thread, in nanoseconds; the time of other threads does not count.
+    /// The CPU time of this thread in nanoseconds.
     private static var now: UInt64 {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

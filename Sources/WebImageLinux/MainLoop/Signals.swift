@@ -1,17 +1,17 @@
 internal import CWebImageGLib
 
-/// The moment at which a signal handler runs.
+/// When a signal handler runs, relative to the default handler of the class.
 package enum SignalPhase: Sendable {
-    /// The handler runs before the default handler of the class, as with g_signal_connect.
+    /// The handler runs before the default handler, as with g_signal_connect.
     case beforeDefault
-    /// The handler runs after the default handler of the class (G_CONNECT_AFTER).
+    /// The handler runs after the default handler (G_CONNECT_AFTER).
     case afterDefault
 }
 
 extension UnsafeMutableRawPointer {
-    /// Connects a closure to a signal of this GObject, whatever arguments the signal has. The object owns the closure,
-    /// so the closure holds its owner weakly. The signal must be emitted on the main thread and return nothing.
-    /// - Returns: The handler id, for `disconnect(_:)`.
+    /// Connects a closure to a signal of this GObject, whatever its arguments. The object owns the closure, so the closure must
+    /// capture its owner weakly. The signal must be emitted on the main thread and return nothing.
+    /// - Returns: The handler ID, for `disconnect(_:)`.
     @MainActor
     @discardableResult
     package func connect(
@@ -22,9 +22,9 @@ extension UnsafeMutableRawPointer {
         connectWithArgument(signal, phase: phase) { _ in body() }
     }
 
-    /// Connects a closure that receives the first argument of the signal as a bit pattern: the address of an object,
-    /// or a number of at most 32 bits in the lower half.
-    /// - Returns: The handler id, for `disconnect(_:)`.
+    /// Connects a closure that receives the first argument of the signal as a bit pattern: the address of an object, or a number of
+    /// at most 32 bits in the lower half.
+    /// - Returns: The handler ID, for `disconnect(_:)`.
     @MainActor
     @discardableResult
     package func connectWithArgument(
@@ -32,8 +32,8 @@ extension UnsafeMutableRawPointer {
         phase: SignalPhase = .beforeDefault,
         _ body: @escaping (UInt) -> Void
     ) -> UInt {
-        // Swapped, the context comes first. One function then serves signals of every arity: C callees ignore the
-        // arguments that they do not declare, which is how GTK itself uses g_signal_connect_swapped.
+        // A swapped connection passes the context first, so one function can handle signals of every arity: C functions ignore
+        // undeclared arguments, and GTK itself relies on this with g_signal_connect_swapped.
         let callback: @convention(c) (gpointer, UInt) -> Void = { context, argument in
             SignalHandler.run(context, argument)
         }
@@ -52,7 +52,7 @@ extension UnsafeMutableRawPointer {
     }
 }
 
-/// The closure of one signal handler, which GObject frees together with the handler.
+/// The closure of one signal handler. GObject releases it with the handler.
 @MainActor
 private final class SignalHandler {
     private let body: (UInt) -> Void
@@ -67,7 +67,7 @@ private final class SignalHandler {
     }
 }
 
-/// Handlers on one GObject, which stays alive until they are disconnected. Releasing this object disconnects them.
+/// Handlers on one GObject, which this object retains until it disconnects them, at the latest in deinit.
 @MainActor
 package final class SignalConnections {
     package let object: GObjectBox

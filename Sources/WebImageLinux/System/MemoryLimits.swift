@@ -1,31 +1,32 @@
 import FoundationEssentials
 import Glibc
 
-/// The limits of the memory of this process besides that of the machine: those of its control groups, which containers and
-/// services set, and that of its address space.
+/// The memory limits of this process besides the machine's: the limits of control groups, which containers and services set, and of
+/// the address space.
 struct MemoryLimits {
-    /// Where the hierarchies of control groups are mounted.
+    /// The mount point of the control group hierarchies.
     var root = "/sys/fs/cgroup"
     /// The control groups of this process (cgroups(7)).
     var membership = "/proc/self/cgroup"
-    /// What the kernel says of the memory of the machine (proc(5)).
+    /// The kernel's description of the machine's memory (proc(5)).
     var information = "/proc/meminfo"
 
-    /// The memory of the machine in bytes; a gigabyte where the kernel does not say. sysconf(3) returns anything where sysinfo(2) is denied.
+    /// The memory of the machine in bytes; a gigabyte if the kernel does not report a plausible value. sysconf(3) is unreliable if
+    /// sysinfo(2) is denied.
     var machine: Int {
         let text = (try? String(contentsOfFile: information, encoding: .utf8)) ?? ""
         let kilobytes = Int(text.drop { !$0.isNumber }.prefix { $0.isNumber }) ?? 0
         return kilobytes < 64 << 10 ? 1 << 30 : kilobytes << 10
     }
 
-    /// The lowest limit in bytes; `nil` when there is none.
+    /// The lowest limit in bytes; `nil` if there is none.
     var lowest: Int? { (controlGroupLimits + [addressSpaceLimit].compactMap { $0 }).min() }
 
-    /// The limits of the groups of this process and of those around them, in versions 1 and 2.
+    /// The limits of the process's groups and their ancestors, in versions 1 and 2.
     private var controlGroupLimits: [Int] {
         guard let text = try? String(contentsOfFile: membership, encoding: .utf8) else { return [] }
         return text.split(separator: "\n").flatMap { line -> [Int] in
-            // Number, controllers and path of a hierarchy; version 2 has the number 0 and names no controllers.
+            // The number, controllers and path of a hierarchy. In version 2 the number is 0 and the controllers are empty.
             let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
             guard fields.count == 3 else { return [] }
             if fields[0] == "0", fields[1].isEmpty {
@@ -36,7 +37,7 @@ struct MemoryLimits {
         }
     }
 
-    /// In a container the path can be that of the host, which is not there; then the limits of the mounted group count.
+    /// In a container, the path may be the host's and not exist; then only the limits of the mounted group count.
     private func limits(of path: Substring, at mount: String, names: [String]) -> [Int] {
         let names = names.map { "/\($0)" }
         var components = path.split(separator: "/").filter { $0 != ".." }
@@ -49,7 +50,7 @@ struct MemoryLimits {
         }
     }
 
-    /// - Returns: `nil` for "max" and for the huge numbers with which version 1 means the same.
+    /// - Returns: `nil` for "max", and for the huge numbers that mean no limit in version 1.
     private func number(in file: String) -> Int? {
         guard let text = try? String(contentsOfFile: file, encoding: .utf8) else { return nil }
         return Int(text.prefix { $0.isNumber }).flatMap { $0 > 0 && $0 < 1 << 60 ? $0 : nil }

@@ -2,12 +2,12 @@ internal import CWebImageGLib
 import Glibc
 package import WebImageCore
 
-/// The monitor that reports when memory should be given back.
+/// Reports when to release memory.
 ///
-/// It reports the warnings of GMemoryMonitor, which needs a service that few systems run, those of the kernel (pressure
-/// stall information), and the moment at which the application is hidden.
+/// Its sources are GMemoryMonitor, which needs a service that few systems run, the kernel (pressure stall information), and the
+/// hiding of the application.
 package final class MemoryMonitor: Sendable {
-    /// The monitor of the machine, since GLib has one per process too.
+    /// The monitor of the process. GLib also has only one.
     package static let shared: MemoryMonitor = {
         let monitor = MemoryMonitor()
         monitor.watch()
@@ -16,24 +16,23 @@ package final class MemoryMonitor: Sendable {
 
     private let observers = Observers<MemoryPressure>()
 
-    /// Makes a monitor that reports only what it is told, for tests, whose managers would lose images to the machine or to each
-    /// other.
+    /// Makes a monitor without system sources, so that the managers of a test do not lose images to the machine or to other tests.
     package init() {}
 
     private func watch() {
-        // GLib calls services on the bus to make its monitor, which may block.
+        // GLib creates its monitor by calling services on the bus, which may block.
         startOptionalWork {
             let monitor = Monitor(pointer: g_memory_monitor_dup_default())
             MainLoopDispatcher.shared.dispatch { MainActor.assumeIsolated { startMemoryMonitors(monitor) } }
         }
     }
 
-    /// Calls a handler with each report, on any thread, for as long as the token exists.
+    /// Calls a handler with each report, on any thread, until the token is released.
     package func observe(_ handler: @escaping @Sendable (MemoryPressure) -> Void) -> ObservationToken {
         observers.add(handler)
     }
 
-    /// Reports that no window of the application is visible. It then needs as little memory as under low pressure.
+    /// Reports that no window of the application is visible. It then needs as little memory as under moderate pressure.
     package func applicationDidHide() {
         notify(.moderate)
     }
@@ -47,12 +46,12 @@ package final class MemoryMonitor: Sendable {
 
 /// A GObject that moves to the main thread.
 ///
-/// @unchecked: only the main thread uses it.
+/// `@unchecked`: only the main thread uses the object.
 private struct Monitor: @unchecked Sendable {
     let pointer: OpaquePointer?
 }
 
-/// Connects to the monitors, on the main thread and for the life of the process.
+/// Connects to the monitors on the main thread, for the life of the process.
 @MainActor
 private func startMemoryMonitors(_ monitor: Monitor) {
     if let monitor = monitor.pointer {
@@ -64,8 +63,8 @@ private func startMemoryMonitors(_ monitor: Monitor) {
     watchPressure()
 }
 
-/// Registers a trigger with the kernel for the case that tasks wait for memory for 0.1 seconds within 2 seconds
-/// (Documentation/accounting/psi.rst). Since Linux 6.5 unprivileged users may do that.
+/// Registers a kernel trigger that fires when tasks have waited for memory for 0.1 of 2 seconds (Documentation/accounting/psi.rst).
+/// Since Linux 6.5, unprivileged users may register one.
 private func watchPressure() {
     let descriptor = open("/proc/pressure/memory", O_RDWR | O_NONBLOCK | O_CLOEXEC)
     let trigger = "some 100000 2000000"
@@ -91,7 +90,7 @@ private func watchPressure() {
 }
 
 extension GMemoryMonitorWarningLevel {
-    /// The pressure for a level of 0 to 255, of which GLib names 50, 100 and 255.
+    /// The pressure for a level from 0 to 255. GLib names the levels 50, 100 and 255.
     fileprivate var pressure: MemoryPressure {
         switch rawValue {
         case ..<100: .moderate

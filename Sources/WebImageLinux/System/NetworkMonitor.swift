@@ -2,21 +2,21 @@ internal import CWebImageGLib
 import Synchronization
 package import WebImageCore
 
-/// The monitor of the network (GNetworkMonitor) and of the power saver (GPowerProfileMonitor).
+/// Monitors the network (GNetworkMonitor) and the power saver (GPowerProfileMonitor).
 ///
-/// Both report on the main loop. Until it runs, the machine counts as online, unmetered and not saving power.
+/// Both report on the main loop. Until the main loop runs, the machine counts as online, unmetered and not saving power.
 package final class NetworkMonitor: NetworkMonitoring {
-    /// The only monitor, since GLib has one per process too.
+    /// The monitor of the process. GLib also has only one.
     package static let shared = NetworkMonitor()
 
     private let current = Mutex(ImageNetworkStatus())
     private let observers = Observers<ImageNetworkStatus>()
 
     private init() {
-        // GLib calls services on the bus to make its monitors, which may block.
+        // GLib creates its monitors by calling services on the bus, which may block.
         startOptionalWork {
             _ = g_network_monitor_get_default()
-            // The monitor is not released, so that it emits signals for the life of the process.
+            // The reference is kept, so that the monitor emits signals for the life of the process.
             _ = g_power_profile_monitor_dup_default()
             MainLoopDispatcher.shared.dispatch { self.start() }
         }
@@ -41,7 +41,7 @@ package final class NetworkMonitor: NetworkMonitoring {
     private func connect(_ object: UnsafeMutableRawPointer?, _ signal: String) {
         guard let object else { return }
         let address = UInt(bitPattern: object)
-        // Called by start(), which the dispatcher runs on the main thread.
+        // start() calls this function, and the dispatcher runs start() on the main thread.
         MainActor.assumeIsolated {
             _ = UnsafeMutableRawPointer(bitPattern: address)?.connect(signal) { NetworkMonitor.shared.update() }
         }
@@ -57,7 +57,7 @@ package final class NetworkMonitor: NetworkMonitoring {
             isPowerSaving: g_power_profile_monitor_get_power_saver_enabled(power) != 0
         )
         current.withLock { $0 = status }
-        // It may be the same in another network.
+        // Observers are notified even without a change of status, since the network may be another one.
         observers.notify(status)
     }
 }

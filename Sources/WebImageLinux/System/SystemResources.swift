@@ -5,21 +5,21 @@ package import WebImageCore
 
 /// The resources of the machine, from which default limits are derived.
 package enum SystemResources {
-    /// The memory in bytes that this process may use: that of the machine, or less where a limit is set.
+    /// The memory in bytes that this process may use: the machine's, or a lower limit.
     package static let memorySize = memorySize(within: MemoryLimits())
 
     static func memorySize(within limits: MemoryLimits) -> Int {
         min(limits.machine, limits.lowest ?? .max)
     }
 
-    /// The memory that all loads of this process together may take while they are under way: a quarter of it all, and a
-    /// gigabyte at most, of which the decode of an image of 2^27 pixels takes half.
+    /// The memory that all running loads of this process may use together: a quarter of ``memorySize``, at most a gigabyte.
+    /// Decoding an image of 2^27 pixels uses half of the gigabyte.
     package static let loadingBudget = MemoryBudget(
         limit: min(memorySize / 4, MemoryBudget.largestLimit),
         decoderCount: processorCount
     )
 
-    /// Returns the bytes that this user may still write at a path, which need not exist yet; `nil` where the system does not say.
+    /// The bytes that this user may still write at a path, which need not exist; `nil` if the system does not report them.
     static func freeDiskSize(at path: String) -> Int? {
         var status = statvfs()
         var path = path[...]
@@ -31,12 +31,12 @@ package enum SystemResources {
         return byteCount(blocks: UInt64(status.f_bavail), ofSize: UInt64(status.f_frsize))
     }
 
-    /// The bytes of blocks. File systems without a size, such as s3fs, report as many as a number can hold.
+    /// The bytes of blocks, clamped, since file systems without a size, such as s3fs, report huge numbers.
     static func byteCount(blocks: UInt64, ofSize size: UInt64) -> Int {
         Int(clamping: blocks.boundedProduct(size))
     }
 
-    /// The number of processors that are online.
+    /// The number of online processors.
     package static var processorCount: Int {
         max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1)
     }
@@ -44,7 +44,7 @@ package enum SystemResources {
 
 /// The default directory of a disk cache: $XDG_CACHE_HOME/<app id>/web-images/<namespace>.
 package enum CacheDirectory {
-    /// Returns the path for a namespace of this app.
+    /// The path for a namespace of this app.
     static func standard(namespace: String = "default") -> String { "\(root)/\(namespace)" }
 
     /// The directory of all namespaces of this app.
@@ -55,24 +55,24 @@ package enum CacheDirectory {
         base(text(getenv("XDG_CACHE_HOME")), home: String(cString: g_get_home_dir()))
     }
 
-    /// The value of a variable of the environment. One that is not UTF-8 counts as none: paths are Swift strings, and a
-    /// replaced character would name another directory.
+    /// The value of an environment variable; `nil` if it is not UTF-8. Paths are Swift strings, and a replaced character would name
+    /// another directory.
     static func text(_ value: UnsafePointer<CChar>?) -> String? {
         value.flatMap { String(validatingCString: $0) }
     }
 
-    /// The user's directory for caches. A path that is not absolute is invalid and ignored (XDG Base Directory
-    /// Specification), or the cache would be another one in each working directory. g_get_user_cache_dir takes it.
+    /// The user's directory for caches. A relative path is invalid and ignored (XDG Base Directory Specification), since it would
+    /// depend on the working directory; g_get_user_cache_dir accepts it.
     /// - Parameters:
     ///   - cacheHome: The value of XDG_CACHE_HOME.
-    ///   - home: The home directory, which GLib reads from the user database where HOME is not set. `/` stands in for
-    ///     one that is not absolute, as it does in GLib for a user without one.
+    ///   - home: The home directory, which GLib reads from the user database if HOME is not set. `/` replaces a relative path, as
+    ///     in GLib for a user without a home directory.
     static func base(_ cacheHome: String?, home: String) -> String {
         if let cacheHome, cacheHome.hasPrefix("/") { return cacheHome }
         return home.hasPrefix("/") && home != "/" ? "\(home)/.cache" : "/.cache"
     }
 
-    /// The ID of the GApplication, else the name of the program.
+    /// The ID of the GApplication, or the name of the program.
     private static var applicationName: String {
         if let application = g_application_get_default(), let id = g_application_get_application_id(application) {
             return String(cString: id)
