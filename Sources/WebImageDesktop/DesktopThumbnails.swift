@@ -5,12 +5,13 @@ public import WebImageCore
 import WebImageFormats
 public import WebImageLinux
 
-/// The thumbnails of files that the programs of a desktop share: those of file managers, of image viewers, and of apps that store
-/// theirs here (freedesktop.org, Thumbnail Managing Standard).
+/// The thumbnails of files that the programs of a desktop share, such as file managers, image viewers and your app
+/// (freedesktop.org, Thumbnail Managing Standard).
 ///
-/// With ``WebImageDesktop/WebImageCore/ImageManager/Configuration/desktopThumbnails`` a local file that is loaded with ``/WebImageCore/ImageRequest/Loading/progressive`` shows its thumbnail until it is decoded.
-/// ``WebImageDesktop/WebImageCore/ImageRequest/init(thumbnailOf:size:createsMissing:)`` loads the thumbnail itself, also of videos and documents.
-/// A thumbnail counts only while its file is the one that it was made of. All calls read files: not for the main thread.
+/// With ``WebImageDesktop/WebImageCore/ImageManager/Configuration/desktopThumbnails``, a local file that is loaded with
+/// ``/WebImageCore/ImageRequest/Loading/progressive`` shows its thumbnail until it is decoded.
+/// ``WebImageDesktop/WebImageCore/ImageRequest/init(thumbnailOf:size:createsMissing:)`` loads the thumbnail itself, even of videos
+/// and documents. A thumbnail counts only while its file is unchanged. All calls read files: not for the main thread.
 public struct DesktopThumbnails: Sendable {
     /// The sizes of thumbnails, by their longest side in pixels.
     public enum Size: Int, Sendable, CaseIterable {
@@ -33,11 +34,11 @@ public struct DesktopThumbnails: Sendable {
         }
     }
 
-    /// A thumbnail is a PNG of at most 1024 pixels a side.
+    /// A thumbnail is a PNG with sides of at most 1024 pixels.
     private static let largestByteCount = 8 << 20
-    /// The bytes of a file in which its size is looked for: Exif data with a thumbnail takes up to 64 KiB.
+    /// The bytes of a file that are searched for the size of its image. Exif data with a thumbnail takes up to 64 KiB.
     private static let headByteCount = 80 << 10
-    /// The directory of what could not be made, by this version of the library.
+    /// The directory that records failures of this version of the library.
     private static let failures = "fail/gtk-web-image-1"
 
     /// The thumbnails of the user, in `$XDG_CACHE_HOME/thumbnails`.
@@ -45,7 +46,7 @@ public struct DesktopThumbnails: Sendable {
 
     private let directory: String
 
-    /// Makes the thumbnails of another directory, as a test needs it.
+    /// Uses another directory, for example in a test.
     public init(directory: String) {
         self.directory = directory
     }
@@ -53,28 +54,26 @@ public struct DesktopThumbnails: Sendable {
     /// The thumbnail of a file, as a PNG file.
     /// - Parameters:
     ///   - file: A `file:` URL.
-    ///   - size: The size that is wanted. A larger one is taken where that is missing, or else the next smaller one.
-    /// - Returns: `nil` when there is none of the file as it is now.
+    ///   - size: The preferred size. If it is missing, the next larger thumbnail is returned, or else the next smaller one.
+    /// - Returns: `nil` if no thumbnail matches the current file.
     public func data(for file: URL, size: Size = .large) -> Data? {
         guard let source = SourceFile(file), !contains(source) else { return nil }
         return thumbnail(of: source, longestSide: size.rawValue)?.data
     }
 
-    /// Stores an image as the thumbnail of a file, for all programs of the user. It is made smaller where it is larger than the
-    /// size says.
+    /// Stores an image as the thumbnail of a file, for all programs of the user. A larger image is scaled down.
     /// - Parameters:
-    ///   - image: The image, or the first frame of it.
+    ///   - image: The image. Only its first frame is stored.
     ///   - file: A `file:` URL.
     ///   - size: The size of the thumbnail. Default: 256 pixels.
-    /// - Throws: ``/WebImageCore/ImageError/Code/unreadable`` when there is no such file, ``/WebImageCore/ImageError/Code/encodingFailed``
-    ///   when the thumbnail cannot be written.
+    /// - Throws: ``/WebImageCore/ImageError/Code/unreadable`` if there is no such file,
+    ///   ``/WebImageCore/ImageError/Code/encodingFailed`` if the thumbnail cannot be written.
     public func store(_ image: WebImage, for file: URL, size: Size = .large) throws(ImageError) {
         guard let source = SourceFile(file), !contains(source) else { throw .noThumbnail(of: file) }
         _ = try store(image, for: source, size)
     }
 
-    /// Writes a thumbnail.
-    /// - Returns: The file of it.
+    /// Writes a thumbnail, and returns the PNG file.
     func store(_ image: WebImage, for source: SourceFile, _ size: Size) throws(ImageError) -> Data {
         let box = PixelSize(width: size.rawValue, height: size.rawValue)
         let target = DecodeSize.contain(box).target(for: image.pixelSize)
@@ -88,12 +87,12 @@ public struct DesktopThumbnails: Sendable {
         return try write(PNGText.adding(texts, to: png), for: source, size.directory)
     }
 
-    /// Adopts the file that another program has made of a file.
+    /// Stores a PNG file that another program has made as a thumbnail.
     func store(file png: Data, for source: SourceFile, _ size: Size) throws(ImageError) -> Data {
         try write(PNGText.adding(source.texts, to: png), for: source, size.directory)
     }
 
-    /// Remembers that no thumbnail can be made of a file as it is now.
+    /// Records that no thumbnail can be made of the current file.
     func storeFailure(of source: SourceFile) {
         guard let pixel = PixelBuffer(size: PixelSize(width: 1, height: 1), format: .rgb, fill: { _ in }),
             let png = try? PNGEncoder().encode(pixel, as: .png, options: EncodeOptions())
@@ -105,7 +104,7 @@ public struct DesktopThumbnails: Sendable {
 
     private func write(_ data: Data, for source: SourceFile, _ folder: String) throws(ImageError) -> Data {
         do {
-            // Files of mode 0600 in directories of mode 0700, as the standard wants it.
+            // FileStore creates files with mode 0600 and directories with mode 0700, as the standard requires.
             try FileStore().write([data], to: "\(directory)/\(folder)/\(source.fileName)")
             return data
         } catch {
@@ -116,7 +115,7 @@ public struct DesktopThumbnails: Sendable {
         }
     }
 
-    /// A thumbnail of a file as it is now.
+    /// A thumbnail that matches the current file.
     func thumbnail(of source: SourceFile, longestSide: Int) -> SharedThumbnail? {
         let sizes = Size.allCases
         let preferred =
@@ -143,7 +142,7 @@ public struct DesktopThumbnails: Sendable {
         return source.isSource(of: texts) ? (data, texts) : nil
     }
 
-    /// Whether a file is a thumbnail itself, of which the standard wants none.
+    /// Whether a file is itself a thumbnail. The standard forbids thumbnails of thumbnails.
     func contains(_ source: SourceFile) -> Bool { source.path.starts(with: Array("\(directory)/".utf8)) }
 }
 
@@ -155,7 +154,8 @@ extension DesktopThumbnails: SharedThumbnailFinding {
 }
 
 extension ImageManager.Configuration {
-    /// The thumbnails that local files show until they are decoded, with ImageRequest.Loading.progressive. Default: none.
+    /// The thumbnails that local files show while they are decoded, if they load with ImageRequest.Loading.progressive. Default:
+    /// none.
     ///
     ///     configuration.desktopThumbnails = .standard
     public var desktopThumbnails: DesktopThumbnails? {
@@ -164,16 +164,16 @@ extension ImageManager.Configuration {
     }
 }
 
-/// A file that a thumbnail is of.
+/// The source file of a thumbnail.
 struct SourceFile {
     /// The path, which need not be UTF-8.
     let path: [UInt8]
-    /// The URI as GLib writes it, from which the name of the thumbnail is made.
+    /// The URI as GLib writes it. The name of the thumbnail is a hash of it.
     let uri: String
     private let modified: Int64
     private let byteCount: Int64
 
-    /// - Returns: `nil` for what is no regular file.
+    /// - Returns: `nil` if the URL does not name a regular file.
     init?(_ file: URL) {
         guard file.scheme?.lowercased() == "file", let path = try? LocalLoader.localPathBytes(of: file) else {
             return nil
@@ -191,22 +191,21 @@ struct SourceFile {
         guard code == 0, status.st_mode & S_IFMT == S_IFREG, let uri else { return nil }
         self.path = path
         self.uri = uri
-        // timespec begins with the seconds. The compiler takes them for those of a module that cannot be imported.
+        // timespec begins with the seconds. The compiler attributes the field to a module that cannot be imported.
         modified = Int64(withUnsafeBytes(of: status.st_mtim) { $0.load(as: time_t.self) })
         byteCount = Int64(status.st_size)
     }
 
-    /// The name of the thumbnail.
     var fileName: String { Self.fileName(ofURI: uri) }
 
-    /// The name of the thumbnail of a URI: its MD5, as the standard says.
+    /// The name of the thumbnail of a URI: its MD5, as the standard requires.
     static func fileName(ofURI uri: String) -> String {
         let digest = g_compute_checksum_for_string(G_CHECKSUM_MD5, uri, -1)
         defer { g_free(digest) }
         return digest.map { String(cString: $0) + ".png" } ?? ""
     }
 
-    /// What a thumbnail says of its file.
+    /// The texts that identify the file in its thumbnail.
     var texts: [(key: String, value: String)] {
         [
             ("Thumb::URI", uri), ("Thumb::MTime", "\(modified)"), ("Thumb::Size", "\(byteCount)"),
@@ -214,9 +213,9 @@ struct SourceFile {
         ]
     }
 
-    /// Whether the texts are those of a thumbnail of this file as it is now.
+    /// Whether the texts of a thumbnail match the current file.
     func isSource(of texts: [String: String]) -> Bool {
-        // Some programs write a fraction of a second.
+        // Some programs write fractions of a second.
         let seconds = texts["Thumb::MTime"]?.prefix { $0 != "." }
         guard texts["Thumb::URI"] == uri, let seconds, Int64(seconds) == modified else { return false }
         return texts["Thumb::Size"].map { Int64($0) == byteCount } ?? true
@@ -224,7 +223,6 @@ struct SourceFile {
 }
 
 extension ImageError {
-    /// There is no thumbnail of a file.
     static func noThumbnail(of file: URL) -> ImageError {
         ImageError(
             .unreadable,

@@ -5,16 +5,16 @@ public import WebImageCore
 import WebImageLinux
 
 extension ImageManager {
-    /// Returns a GdkContentProvider of an image, to be copied (`gdk_clipboard_set_content`) or dragged out
+    /// Returns a GdkContentProvider of an image, for copying (`gdk_clipboard_set_content`) or dragging it out
     /// (`gtk_drag_source_set_content`). The caller owns the reference (g_object_unref). Main thread.
     ///
     ///     let content = ImageManager.shared.makeContentProvider(for: url, format: picture.currentImage?.format)
     ///
-    /// The image is loaded when another program asks for it: the bytes of the file, or all of its pixels as a PNG. What a widget shows of
-    /// it may be smaller. When the load fails, that program gets the text of the error (`G_IO_ERROR_FAILED`).
+    /// The image is loaded when another program requests it: the bytes of the file, or all its pixels as a PNG, even if a widget
+    /// shows fewer. If the load fails, that program receives the text of the error (`G_IO_ERROR_FAILED`).
     /// - Parameters:
-    ///   - request: A URL or an ImageRequest. Its transformer applies to the PNG alone.
-    ///   - format: The format of the file, as far as it is known. Default: only a PNG is offered.
+    ///   - request: A URL or an ImageRequest. Its transformer applies only to the PNG.
+    ///   - format: The format of the file, if known. Default: only a PNG is offered.
     @preconcurrency @MainActor
     public func makeContentProvider(
         for request: some ImageRequestConvertible,
@@ -27,7 +27,7 @@ extension ImageManager {
     }
 }
 
-/// What a GdkContentProvider offers that loads its image when it is asked for it.
+/// The contents of a GdkContentProvider that loads its image on demand.
 @MainActor
 private final class LoadingContent {
     private let manager: ImageManager
@@ -40,7 +40,7 @@ private final class LoadingContent {
 
     private static let key = "gwi-content"
 
-    /// The class of the providers.
+    /// The GObject class of the providers.
     private static let type: GType = {
         var parent = GTypeQuery()
         g_type_query(gdk_content_provider_get_type(), &parent)
@@ -81,7 +81,7 @@ private final class LoadingContent {
         return OpaquePointer(provider)
     }
 
-    /// GTK calls providers on the main thread.
+    /// Finds the contents of a provider. GTK calls providers on the main thread.
     private nonisolated static func of<R: Sendable>(
         _ provider: UnsafeMutablePointer<GdkContentProvider>,
         _ body: @MainActor (LoadingContent) -> R
@@ -136,7 +136,7 @@ private final class LoadingContent {
         )
     }
 
-    /// The file of a media type: the bytes as they are, or all pixels as a PNG.
+    /// The file of a media type: the original bytes, or all pixels as a PNG.
     private func file(as type: String) async throws(ImageError) -> Data {
         let data = try await manager.data(for: request)
         let isPNG = type == "image/png"

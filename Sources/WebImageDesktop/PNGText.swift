@@ -4,13 +4,13 @@ import WebImageCore
 import WebImageFormats
 import WebImageLinux
 
-/// The texts in a PNG file (PNG specification, section 11.3.4.3): keys and values in Latin-1.
+/// The tEXt chunks of a PNG file (PNG specification, section 11.3.4.3): keys and values in Latin-1.
 enum PNGText {
     private static let name: UInt32 = 0x7445_5874
-    /// The position behind the signature and IHDR, which comes first.
+    /// The position after the signature and IHDR, which is the first chunk.
     private static let start = 33
 
-    /// The texts of a file; of those with equal keys, the first one.
+    /// The texts of a file. Of several with the same key, the first counts.
     static func texts(in file: Data) -> [String: String] {
         file.withUnsafeBytes { raw in
             let bytes = ByteReader(raw)
@@ -27,7 +27,7 @@ enum PNGText {
         }
     }
 
-    /// A file with texts in front of those that it has.
+    /// The file with texts inserted before its existing ones.
     static func adding(_ texts: [(key: String, value: String)], to file: Data) -> Data {
         guard file.count >= start else { return file }
         var result = Data(file.prefix(start))

@@ -4,16 +4,17 @@ public import WebImageCore
 import WebImageLinux
 
 extension ImageRequest {
-    /// Makes a request for the thumbnail of a file on this machine, as file managers show it: also of a video, a document, or
-    /// whatever else a program on the desktop makes thumbnails of.
+    /// Makes a request for the thumbnail of a local file as file managers show it, even of a video, a document, or any other file
+    /// for which the desktop has a thumbnailer.
     ///
     ///     picture.setImage(with: ImageRequest(thumbnailOf: movie, createsMissing: true))
     /// - Parameters:
     ///   - file: A `file:` URL.
-    ///   - size: The size of the thumbnail. Default: 256 pixels. It does not apply to an image that is decoded itself.
-    ///   - createsMissing: Whether a thumbnail that does not exist is made and stored for all programs: images by this library,
-    ///     other files by the installed thumbnailer of their type, which runs for at most 30 seconds, in a sandbox where bubblewrap
-    ///     is installed. Default: no; an image is then decoded itself, and another file fails with
+    ///   - size: The size of the thumbnail. Default: 256 pixels. It is ignored if the file is an image without a thumbnail, which
+    ///     is then loaded itself.
+    ///   - createsMissing: Whether to make a missing thumbnail and store it for all programs: the library makes thumbnails of
+    ///     images, and the installed thumbnailer makes those of other files. A thumbnailer runs for at most 30 seconds, in a
+    ///     sandbox if bubblewrap is installed. Default: no; then an image is loaded itself, and other files fail with
     ///     ``/WebImageCore/ImageError/Code/unreadable``.
     public init(thumbnailOf file: URL, size: DesktopThumbnails.Size = .large, createsMissing: Bool = false) {
         self.init(
@@ -24,21 +25,20 @@ extension ImageRequest {
 
     init(thumbnailOf file: URL, _ loader: ThumbnailLoader) {
         self.init(url: file)
-        // The name of the file says nothing of its thumbnail, and one that can be made is another image than one that has to be there.
+        // The name of the file says nothing about its thumbnail, and the size and createsMissing may change the image.
         cacheKey = "thumbnail:\(loader.size.rawValue):\(loader.createsMissing):\(file.absoluteString)"
         self.loader = loader
         formatHint = .png
     }
 }
 
-/// Loads the thumbnails of files.
 struct ThumbnailLoader: DataLoading {
     static let queue = WorkQueue(name: "gwi-thumbnails", threadCount: 2, isBatch: true)
 
-    /// Decodes the files of strangers that the app asks thumbnails of, in workers where there can be any.
+    /// Decodes untrusted files, in workers if possible.
     private static let coders = CoderRegistry.inWorkers
 
-    /// Files whose thumbnailers were ended by a signal.
+    /// The files whose thumbnailers were killed.
     private struct Unended {
         private static let limit = 1000
         private var texts: Set<String> = []
@@ -53,7 +53,7 @@ struct ThumbnailLoader: DataLoading {
         }
     }
 
-    /// Those that this process does not try again, since each may take half a minute.
+    /// Files that this process does not retry, since each attempt may take half a minute.
     private static let unended = Mutex(Unended())
 
     let thumbnails: DesktopThumbnails
@@ -63,7 +63,7 @@ struct ThumbnailLoader: DataLoading {
 
     func canLoad(_ url: URL) -> Bool { url.scheme?.lowercased() == "file" }
 
-    /// Returns false, because the thumbnails are on this machine already.
+    /// Returns false, because the thumbnails are already local files.
     func shouldCacheOnDisk(_ url: URL) -> Bool { false }
 
     func load(_ request: LoaderRequest, onEvent: @escaping @Sendable (LoaderEvent) -> Void) -> any FetchOperation {
@@ -86,7 +86,7 @@ struct ThumbnailLoader: DataLoading {
         if let image = image(of: source) { return try thumbnails.store(image, for: source, size) }
         switch thumbnailers.make(source, longestSide: size.rawValue, isCancelled: { operation.isCancelled }) {
         case .made(let made) where isThumbnail(made): return try thumbnails.store(file: made, for: source, size)
-        // That may be the fault of the file, or of a machine that is short of memory, so the next process tries again.
+        // The cause may be the file, or a lack of memory on the machine, so the next process tries again.
         case .notEnded: if !operation.isCancelled { Self.unended.withLock { $0.add(source) } }
         case .notTried: break
         case .made, .failed: if !operation.isCancelled { thumbnails.storeFailure(of: source) }
@@ -94,14 +94,14 @@ struct ThumbnailLoader: DataLoading {
         throw .noThumbnail(of: file)
     }
 
-    /// Whether another program has written a thumbnail. Nothing is taken for a PNG unseen.
+    /// Whether a program has written a valid thumbnail: a PNG of at most the requested size that can be decoded.
     private func isThumbnail(_ made: Data) -> Bool {
         guard let header = ImageHeader(reading: made), header.format == .png else { return false }
         return max(header.storedSize.width, header.storedSize.height) <= size.rawValue
             && (try? Self.coders.decode(made, options: DecodeOptions())) != nil
     }
 
-    /// The bytes of a file that the library decodes itself.
+    /// The bytes of a file that the library can decode.
     private func imageFile(_ source: SourceFile, except unwanted: ImageFormat = .unknown) -> Data? {
         let limit = ImageDownloader.shared.configuration.maximumByteCount
         guard let head = try? FileStore().readHead(pathBytes: source.path, byteCount: ImageFormat.sniffLength),
@@ -111,7 +111,7 @@ struct ThumbnailLoader: DataLoading {
         return try? FileStore().read(pathBytes: source.path, maximumByteCount: limit)
     }
 
-    /// The image in such a file, not larger than the thumbnail.
+    /// The image in a file, scaled down to the size of the thumbnail.
     private func image(of source: SourceFile) -> WebImage? {
         guard let data = imageFile(source, except: .svg) else { return nil }
         var options = DecodeOptions()

@@ -6,25 +6,25 @@ import WebImageCore
 
 /// The command line of a thumbnailer, and its run.
 ///
-/// A thumbnailer parses files of unknown origin, mostly in C. Where bubblewrap is installed it sees the system's programs and
-/// libraries, that one file and an empty directory, and neither the network nor other processes, as in GNOME. Everywhere its
-/// processor time, memory and output are limited.
+/// A thumbnailer parses untrusted files, mostly in C. If bubblewrap is installed, it can access only the system's programs and
+/// libraries, the file and an empty directory, but neither the network nor other processes, as in GNOME. Its processor time, memory
+/// and output are always limited.
 struct ThumbnailerCommand {
     /// The processor time of a run, in seconds.
     private static let largestProcessorTime = 30
 
-    /// Where the thumbnail is written.
+    /// The path of the thumbnail.
     let output: String
     private var arguments: [[UInt8]]
 
-    /// - Returns: `nil` for a command that cannot be parsed.
+    /// - Returns: `nil` if the command cannot be parsed.
     init?(_ command: String, source: SourceFile, folder: String, longestSide: Int, sandbox: String? = Self.sandbox) {
         output = "\(folder)/thumbnail.png"
         var count: Int32 = 0
         var words: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
         guard g_shell_parse_argv(command, &count, &words, nil) != 0, let words else { return nil }
         defer { g_strfreev(words) }
-        // The sandbox has the file at a path of its own, with its suffix, by which some programs know what it is.
+        // In the sandbox, the file has another path. It keeps its suffix, by which some programs recognize types.
         let name = source.path.split(separator: UInt8(ascii: "/")).last ?? []
         let suffix = name.lastIndex(of: UInt8(ascii: ".")).map { Array(name[$0...]) } ?? []
         let path = sandbox == nil ? source.path : Array("/tmp/file".utf8) + suffix
@@ -49,16 +49,16 @@ struct ThumbnailerCommand {
         arguments = Self.limited(arguments)
     }
 
-    /// A command that starts with limits. posix_spawn cannot set any, and those that another process sets come too late for a
-    /// program that is quick. A limit that is lower already stays.
+    /// Wraps a command in a shell that sets limits: posix_spawn cannot set any, and setting them from outside would be too late for
+    /// a quick program. Lower existing limits remain.
     private static func limited(_ command: [[UInt8]]) -> [[UInt8]] {
-        // In seconds, KiB and blocks of 512 bytes, as dash has them; bash counts blocks of 1024 bytes outside of its mode POSIX.
+        // The units are seconds, KiB and, in dash, blocks of 512 bytes; bash uses blocks of 1024 bytes outside its POSIX mode.
         let limits = ["-c 0", "-t \(largestProcessorTime)", "-v \(4 << 20)", "-f \(64 << 11)"]
         let script = limits.map { "ulimit \($0) 2>/dev/null || :; " }.joined() + "exec \"$@\""
         return ["/bin/sh", "-c", script, "sh"].map { Array($0.utf8) } + command
     }
 
-    /// The path of bubblewrap, where it is installed.
+    /// The path of bubblewrap; `nil` if it is not installed.
     static let sandbox: String? = {
         let path = g_find_program_in_path("bwrap")
         defer { g_free(path) }
@@ -106,12 +106,12 @@ struct ThumbnailerCommand {
         return words.map { Array($0.utf8) } + [Array("--ro-bind".utf8), file, path] + command
     }
 
-    /// How a run has ended.
+    /// The end of a run.
     enum Ending {
         case succeeded
-        /// The program says that it cannot read the file.
+        /// The program reported that it cannot read the file.
         case failed
-        /// It was ended by a signal: for its time, for its memory, or since nobody waits any more.
+        /// A signal ended the program, because it exceeded a limit or the load was cancelled.
         case notEnded
         case notStarted
     }
@@ -124,10 +124,10 @@ struct ThumbnailerCommand {
         while true {
             let ended = waitpid(child, &status, WNOHANG)
             if ended == child { return Self.ending(status) }
-            // An app that waits for all of its children has heard of the end, and the file says how it was.
+            // If the app reaps all its children, the status is lost; then the output file shows the result.
             if ended < 0, errno != EINTR { return .succeeded }
             if SuspendingClock.now > deadline || isCancelled() {
-                // It leads a process group of its own.
+                // The child leads its own process group.
                 kill(-child, SIGKILL)
                 while waitpid(child, &status, 0) < 0, errno == EINTR {}
                 return .notEnded
@@ -136,12 +136,12 @@ struct ThumbnailerCommand {
         }
     }
 
-    /// The ending with a status of waitpid(2).
+    /// The ending for a status of waitpid(2).
     private static func ending(_ status: Int32) -> Ending {
         guard status & 0x7F == 0 else { return .notEnded }
         switch status >> 8 & 0xFF {
         case 0: return .succeeded
-        // Shells and bubblewrap say so of a program that cannot be started, and of one that a signal has ended.
+        // Shells and bubblewrap use these codes for a program that could not be started or was ended by a signal.
         case 126, 127: return .notStarted
         case 129...: return .notEnded
         default: return .failed

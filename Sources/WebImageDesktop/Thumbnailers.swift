@@ -3,20 +3,18 @@ import FoundationEssentials
 import Glibc
 import WebImageCore
 
-/// The programs of the desktop that make thumbnails of files of certain types: `thumbnailers/*.thumbnailer` in the data directories.
+/// The installed programs that make thumbnails of files by type: `thumbnailers/*.thumbnailer` in the data directories.
 struct Thumbnailers: Sendable {
-    /// One of the programs.
     struct Entry: Sendable {
-        /// The command, with %i or %u for the file, %o for the thumbnail, and %s for its size.
+        /// The command with placeholders: %i or %u for the file, %o for the thumbnail, and %s for its size.
         let command: String
         let types: Set<String>
     }
 
-    /// How long a program may run.
     private static let timeLimit = Duration.seconds(30)
     private static let largestByteCount = 8 << 20
 
-    /// Those of the system and of the user.
+    /// The thumbnailers of the user and the system.
     static let standard: Thumbnailers = {
         var directories = [String(cString: g_get_user_data_dir())]
         if var next = g_get_system_data_dirs() {
@@ -31,25 +29,25 @@ struct Thumbnailers: Sendable {
     private let directories: [String]
     private let timeLimit: Duration
 
-    /// - Parameter directories: Where the programs are described; the first that knows a type counts.
+    /// - Parameter directories: The directories of `.thumbnailer` files. The first match for a type counts.
     init(directories: [String], timeLimit: Duration = Self.timeLimit) {
         self.directories = directories
         self.timeLimit = timeLimit
     }
 
-    /// What has become of a thumbnail.
+    /// The outcome of making a thumbnail.
     enum Outcome: Equatable {
-        /// What the program has written, which nobody has checked.
+        /// The unchecked output of the program.
         case made(Data)
         /// The program cannot read the file.
         case failed
-        /// The program did not come to its end. It may next time, but costs as much again.
+        /// The program was killed. It may succeed next time, but takes as long again.
         case notEnded
-        /// There is no program for the file, or it could not be started.
+        /// No program handles the type, or it could not be started.
         case notTried
     }
 
-    /// Makes a thumbnail with the program for the type of a file, within this call.
+    /// Runs the program for the type of a file, and returns its thumbnail.
     func make(_ source: SourceFile, longestSide: Int, isCancelled: () -> Bool) -> Outcome {
         guard let type = Self.type(of: source), let entry = entry(for: type),
             let folder = g_dir_make_tmp("thumbnail-XXXXXX", nil)
@@ -61,7 +59,7 @@ struct Thumbnailers: Sendable {
         guard let command else { return .notTried }
         switch command.run(timeLimit: timeLimit, isCancelled: isCancelled) {
         case .succeeded:
-            // A program that a hostile file has taken over could link to an image that only the user may read.
+            // A program controlled by a hostile file could create a link to a private image of the user.
             let made = try? FileStore().readUnlinked(command.output, maximumByteCount: Self.largestByteCount)
             return made.map { .made($0) } ?? .failed
         case .failed: return .failed
@@ -70,7 +68,7 @@ struct Thumbnailers: Sendable {
         }
     }
 
-    /// The program for a type. The files are read anew each time, which takes less than starting the program.
+    /// The program for a type. Reading the files each time costs less than starting the program.
     private func entry(for type: String) -> Entry? {
         for directory in directories {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
@@ -98,7 +96,7 @@ struct Thumbnailers: Sendable {
         return Entry(command: command, types: Set(types.split(separator: ";").map(String.init)))
     }
 
-    /// The media type of a file, by its name and first bytes.
+    /// The media type of a file, guessed from its name and first bytes.
     private static func type(of source: SourceFile) -> String? {
         guard let head = try? FileStore().readHead(pathBytes: source.path, byteCount: 4096) else { return nil }
         let content = (source.path + [0]).withUnsafeBufferPointer { name in

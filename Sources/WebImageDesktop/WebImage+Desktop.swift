@@ -4,15 +4,15 @@ import FoundationEssentials
 import GtkWebImage
 public import WebImageCore
 
-// Images for the clipboard, for drag and drop, and for notifications.
+// Images for the clipboard, drag and drop, and notifications.
 extension WebImage {
-    /// Returns a GdkContentProvider of the image, to be copied (`gdk_clipboard_set_content`) or dragged out
+    /// Returns a GdkContentProvider of the image, for copying (`gdk_clipboard_set_content`) or dragging it out
     /// (`gtk_drag_source_set_content`). The caller owns the reference (g_object_unref). Main thread.
     ///
-    /// The functions take it as `UnsafeMutablePointer<GdkContentProvider>(image.makeContentProvider())`.
+    /// GTK's functions accept it as `UnsafeMutablePointer<GdkContentProvider>(image.makeContentProvider())`.
     ///
-    /// Other programs get a texture, which GTK writes in the format that they ask for. For an image that was loaded use
-    /// `ImageManager.makeContentProvider`, which gives them the file.
+    /// Other programs receive a texture, which GTK encodes in the format that they request. To offer the original file of a loaded
+    /// image, use `ImageManager.makeContentProvider`.
     @preconcurrency @MainActor
     public func makeContentProvider() -> OpaquePointer {
         var value = GValue()
@@ -23,17 +23,17 @@ extension WebImage {
         return OpaquePointer(gdk_content_provider_new_for_value(&value)!)
     }
 
-    /// Returns a GIcon of the image, as a notification or a menu takes it (`g_notification_set_icon`), on any thread. The caller
-    /// owns the reference (g_object_unref).
+    /// Returns a GIcon of the image for a notification or a menu (`g_notification_set_icon`). The caller owns the reference
+    /// (g_object_unref). You may call it on any thread.
     ///
-    /// It holds a PNG, since it travels to another process.
-    /// - Parameter longestSide: The side to which a larger image is made smaller, in pixels. Default: 128.
-    /// - Throws: `ImageError.Code.encodingFailed` when there is no memory.
+    /// The icon contains a PNG, because it is sent to another process.
+    /// - Parameter longestSide: The longest side in pixels; larger images are scaled down. Default: 128.
+    /// - Throws: `ImageError.Code.encodingFailed` if out of memory.
     public func makeIcon(longestSide: Int = 128) throws(ImageError) -> OpaquePointer {
         Self.makeIcon(of: try iconFile(longestSide: longestSide))
     }
 
-    /// The PNG that an icon of the image holds.
+    /// The PNG of an icon of the image.
     fileprivate func iconFile(longestSide: Int) throws(ImageError) -> Data {
         var options = EncodeOptions()
         options.maximumSize = PixelSize(width: longestSide, height: longestSide)
@@ -49,7 +49,7 @@ extension WebImage {
 }
 
 extension ImageManager {
-    /// Loads an image and returns a GIcon of it, for a notification. The caller owns the reference (g_object_unref).
+    /// Loads an image and returns a GIcon of it for a notification. The caller owns the reference (g_object_unref).
     ///
     ///     let icon = try await ImageManager.shared.makeIcon(for: url)
     ///     g_notification_set_icon(notification, icon)
@@ -57,7 +57,7 @@ extension ImageManager {
     /// - Parameters:
     ///   - request: A URL or an ImageRequest.
     ///   - longestSide: The longest side in pixels. Default: 128.
-    /// - Returns: The icon, which is made on another thread.
+    /// - Returns: The icon, encoded on another thread.
     @preconcurrency @MainActor
     public func makeIcon(
         for request: some ImageRequestConvertible,

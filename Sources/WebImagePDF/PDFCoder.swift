@@ -3,28 +3,28 @@ public import WebImageCore
 import WebImageFormats
 import WebImageLinux
 
-/// Draws a page of a PDF with poppler-glib where that is installed, on white and at the size asked for.
+/// Draws a page of a PDF with poppler-glib, if installed, on white and at the requested size.
 ///
 ///     configuration.decoders.append(PDFCoder())
 ///
-/// The page is the first one, or that of the parameter `page`, counted from 1. A page of 72 points to the inch has 96 pixels to the
-/// inch, as in CSS and SVG. It is drawn in the process of the app, as by every decoder that an app adds. Nothing ends a drawing once
-/// it has begun, so it has a thread to itself, which is left behind after 10 seconds.
+/// The page is the first, or the number in the parameter `page`, counted from 1. One point (1/72 inch) is 4/3 pixels, as in CSS and
+/// SVG. Like every added decoder, this one runs in the process of the app. A drawing cannot be stopped, so it runs on a separate
+/// thread, which is abandoned after 10 seconds.
 public struct PDFCoder: ImageDecoding {
     private static let pageParameter = "page"
 
     private let timeLimit: Duration
     private let poppler: @Sendable () -> PopplerLibrary?
 
-    /// Makes a decoder. poppler-glib is looked for when the first PDF is decoded.
+    /// Makes a decoder. The first PDF that is decoded loads poppler-glib.
     public init() {
         self.init(timeLimit: .seconds(10))
     }
 
-    /// Counts the calls that are left behind; `nil` for the count of the process. Tests have their own.
+    /// Counts abandoned calls; `nil` for the count of the process. Tests use separate counts.
     var leftBehind: LoaderWait.CallsLeftBehind?
 
-    /// - Parameter poppler: Returns the functions that draw; `nil` when they are not installed.
+    /// - Parameter poppler: Returns the functions that draw; `nil` if they are not installed.
     init(timeLimit: Duration, poppler: @escaping @Sendable () -> PopplerLibrary? = { .installed }) {
         self.timeLimit = timeLimit
         self.poppler = poppler
@@ -58,7 +58,7 @@ extension PDFCoder: ExtendedDecoding {
             leftBehind: leftBehind
         )
         wait.library = "poppler"
-        // Giving up a drawing does not end it.
+        // A cancelled drawing would not end, so the call waits for it.
         return try wait.run(holding: reservation, until: { false }) { () throws(ImageError) in
             try data.withByteReader { bytes throws(ImageError) in
                 let document = try PDFDocument(bytes, poppler: poppler, options)

@@ -4,9 +4,9 @@ import WebImageCore
 import WebImageFormats
 import WebImageLinux
 
-/// A PDF that poppler has opened. Its bytes have to stay where they are.
+/// A PDF that poppler has opened. Its bytes must stay at their address.
 struct PDFDocument: ~Copyable {
-    /// The longest side that cairo draws.
+    /// The longest side that cairo can draw.
     private static let longestSide = 32_767
 
     private let poppler: PopplerLibrary
@@ -32,7 +32,7 @@ struct PDFDocument: ~Copyable {
     }
 
     /// A page at the size of the options.
-    /// - Parameter number: The number of the page, from 1 on.
+    /// - Parameter number: The number of the page, from 1.
     func image(ofPage number: Int) throws(ImageError) -> WebImage {
         let count = Int(poppler.countPages(document))
         guard number <= count, let page = poppler.page(document, Int32(number - 1)) else {
@@ -60,7 +60,7 @@ struct PDFDocument: ~Copyable {
             scale: (Double(target.width) / width, Double(target.height) / height)
         )
         let image = WebImage(pixels: pixels, naturalSize: natural, format: .pdf, .up, options)
-        // A larger widget has it decoded anew.
+        // A larger widget decodes the page again at its size.
         return scalable.map { size in image.with { $0.sourceSize = size } } ?? image
     }
 
@@ -71,13 +71,13 @@ struct PDFDocument: ~Copyable {
     ) throws(ImageError) -> PixelBuffer {
         var isDrawn = false
         let drawn = PixelBuffer(size: size, format: .rgbaPremultiplied) { memory in
-            // Paper is white.
+            // The page has a white background.
             memory.initializeMemory(as: UInt8.self, repeating: 255)
             isDrawn = draw(page, on: memory, size, scale: scale)
         }
         guard let drawn else { throw options.outOfMemory(size) }
         guard isDrawn else { throw options.badData("poppler cannot draw the page") }
-        // cairo has blue in the lowest byte of a pixel, and no alpha.
+        // cairo stores blue in the lowest byte of a pixel, and no alpha.
         let pixels = PixelBuffer(size: size, format: .rgb) { memory in
             drawn.withUnsafeBytes { drawn in
                 let words = drawn.bindMemory(to: UInt32.self)
@@ -99,7 +99,7 @@ struct PDFDocument: ~Copyable {
         _ size: PixelSize,
         scale: (x: Double, y: Double)
     ) -> Bool {
-        // CAIRO_FORMAT_RGB24, of four bytes a pixel.
+        // CAIRO_FORMAT_RGB24 has four bytes a pixel.
         let (format, start): (Int32, _) = (1, memory.baseAddress!.assumingMemoryBound(to: UInt8.self))
         guard
             let surface = poppler.makeSurface(
@@ -114,7 +114,7 @@ struct PDFDocument: ~Copyable {
         guard poppler.surfaceStatus(surface) == 0, let context = poppler.makeContext(surface) else { return false }
         poppler.scale(context, scale.x, scale.y)
         poppler.render(page, context)
-        // A drawing that failed is one that lacks memory, or a number that cairo cannot draw with.
+        // A drawing fails if out of memory, or with numbers that cairo cannot handle.
         let isDrawn = poppler.contextStatus(context) == 0
         poppler.freeContext(context)
         poppler.finish(surface)

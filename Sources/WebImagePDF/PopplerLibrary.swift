@@ -1,12 +1,12 @@
 internal import CWebImageGLib
 import Glibc
 
-/// The functions of poppler-glib and of cairo that draw a page.
+/// The functions of poppler-glib and cairo that draw a page.
 ///
-/// They are looked up when the first PDF is decoded, so that the library links with neither, and apps without PDFs need not
-/// install them.
+/// They are looked up when the first PDF is decoded. So this module links neither library, and apps without PDFs need not install
+/// them.
 ///
-/// @unchecked: the functions may be called on every thread, each with a document of its own.
+/// `@unchecked`: any thread may call the functions with a separate document.
 struct PopplerLibrary: @unchecked Sendable {
     typealias MakeDocument =
         @convention(c) (
@@ -38,7 +38,7 @@ struct PopplerLibrary: @unchecked Sendable {
     let freeContext: Do
     let freeSurface: Do
 
-    /// `nil` when they are not installed.
+    /// The functions; `nil` if a library is not installed.
     static let installed = PopplerLibrary()
 
     private init?() {

@@ -2,25 +2,25 @@ public import FoundationEssentials
 public import WebImageCore
 
 extension ImageService {
-    /// How the URL of an image stands in a URL of imgproxy.
+    /// How the URL of an image is written in a URL of imgproxy.
     public enum SourceEncoding: Sendable, Hashable {
-        /// It is encoded in Base64.
+        /// Encoded in Base64.
         case base64
-        /// It can be read, with what is special in URLs escaped.
+        /// Readable, with special characters escaped.
         case plain
     }
 
     /// Makes the service of an imgproxy server.
     ///
-    /// Its URLs are signed (HMAC-SHA256) where the server has a key; keep in mind that users can find a key in an app.
+    /// Its URLs are signed (HMAC-SHA256) if you pass a key. Users can extract a key from an app.
     /// - Parameters:
-    ///   - address: The URL of the server, with its path prefix if it has one.
+    ///   - address: The URL of the server, including its path prefix.
     ///   - key: The key of the server, IMGPROXY_KEY, in hexadecimal digits. Default: none.
     ///   - salt: The salt of the server, IMGPROXY_SALT, in hexadecimal digits. Default: none.
     ///   - options: Further processing options, such as `q:80` or `f:webp`. Default: none.
     ///   - sourceEncoding: How the URL of the image is written. Default: Base64.
-    /// - Throws: `ImageError.Code.invalidRequest` if the key or the salt is no hexadecimal number, or there is only one of them:
-    ///   imgproxy checks signatures only with both.
+    /// - Throws: `ImageError.Code.invalidRequest` if the key or salt is not hexadecimal, or only one of them is given: imgproxy
+    ///   needs both to check signatures.
     public static func imgproxy(
         at address: URL,
         key: String? = nil,
@@ -58,9 +58,9 @@ extension ImageService {
         }
     }
 
-    /// Makes the service of a Thumbor server, or of another one that understands its URLs.
+    /// Makes the service of a Thumbor server, or of a server with the same URLs.
     ///
-    /// Its URLs are signed (HMAC-SHA1) where the server has a key; keep in mind that users can find a key in an app.
+    /// Its URLs are signed (HMAC-SHA1) if you pass a key. Users can extract a key from an app.
     /// - Parameters:
     ///   - address: The URL of the server.
     ///   - key: The key of the server, SECURITY_KEY. Default: none, for servers that allow unsafe URLs.
@@ -72,7 +72,7 @@ extension ImageService {
         return ImageService(name: name, address: address) { source, target in
             var parts: [String] = []
             if let width = target.width {
-                // An image that is fitted into a box is never made larger. The box is much higher than wide.
+                // Fitting never enlarges an image. The box is much higher than wide, so only its width matters.
                 parts += target.height.map { ["\(width)x\($0)", "smart"] } ?? ["fit-in", "\(width)x\(width * 16)"]
             }
             if !filters.isEmpty { parts.append("filters:" + filters.joined(separator: ":")) }
@@ -85,15 +85,15 @@ extension ImageService {
         }
     }
 
-    /// Makes the service that fetches images for a cloud of Cloudinary, or of a server that understands its URLs.
+    /// Makes the service that fetches images for a cloud of Cloudinary, or for a server with the same URLs.
     ///
-    /// Its URLs are signed where there is a secret; keep in mind that users can find a secret in an app.
+    /// Its URLs are signed if you pass a secret. Users can extract a secret from an app.
     /// - Parameters:
     ///   - address: The URL of the cloud, such as https://res.cloudinary.com/demo.
     ///   - secret: The API secret of the cloud. Default: none, for clouds that allow unsigned URLs.
     ///   - options: Further transformations, such as `f_auto` or `q_auto`. Default: none.
-    ///   - isLongSignature: Whether signatures are of 32 characters and made with SHA-256, as a setting of the cloud says.
-    ///     Default: no, which are 8 characters with SHA-1.
+    ///   - isLongSignature: Whether signatures have 32 characters and use SHA-256, depending on a setting of the cloud. Default:
+    ///     no, which makes 8 characters with SHA-1.
     public static func cloudinary(
         at address: URL,
         secret: String? = nil,
@@ -122,14 +122,14 @@ extension ImageService {
     ///
     ///     let service = try ImageService.template("https://images.example.org/{width}x{height}/{url}")
     ///
-    /// - Parameter template: The URL of an image, with `{width}` in pixels, `{height}`, which is 0 unless ``aspectRatio`` says
-    ///   more, and the URL of the image: `{url}` with all special characters escaped, or `{source}` as it is. An image at its own
-    ///   size is loaded from its own URL.
-    /// - Throws: `ImageError.Code.invalidRequest` if the template has no width or no image, or makes no URL.
+    /// - Parameter template: The URL of an image with three placeholders: `{width}` in pixels; `{height}`, which is 0 unless
+    ///   ``aspectRatio`` is set; and the URL of the image, as `{url}` with all special characters escaped or as `{source}`
+    ///   unchanged. Images at their original size are loaded from their own URLs.
+    /// - Throws: `ImageError.Code.invalidRequest` if the template lacks the width or the image, or makes no URL.
     public static func template(_ template: String) throws(ImageError) -> ImageService {
         @Sendable func fill(_ source: String, _ target: Target) -> String {
             guard let width = target.width else { return source }
-            // The image comes last, since its URL may contain anything.
+            // The URL of the image is inserted last, since it may contain the placeholders.
             return template.replacing("{width}", with: "\(width)")
                 .replacing("{height}", with: "\(target.height ?? 0)")
                 .replacing("{url}", with: source.escaped())
@@ -149,7 +149,7 @@ extension ImageService {
                 remedy: "Write a URL with {width} and {url} in it, such as https://example.org/{width}/{url}."
             )
         }
-        // The name is in the keys of the caches, and a query may have the key of the server.
+        // The name is part of cache keys, so it contains only a hash of the query, which may include the server's key.
         var name = String(template.prefix { $0 != "?" })
         if name != template {
             name += " \(Signature.hash(of: Array(template.utf8), .sha256).base64ForURLs(isPadded: false).prefix(12))"

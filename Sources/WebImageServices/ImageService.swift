@@ -2,51 +2,50 @@ public import FoundationEssentials
 public import WebImageCore
 public import WebImageLinux
 
-/// A server that scales images, behind which an app puts the images of other servers: imgproxy, Thumbor, Cloudinary, or any that a
-/// template describes.
+/// A server that scales images of other servers: imgproxy, Thumbor, Cloudinary, or any server described by a template.
 ///
-/// Once ``WebImageServices/WebImageCore/ImageManager/Configuration/imageService`` has one, widgets load from it what fits their pixels; nothing else in the app
-/// changes.
+/// Set ``WebImageServices/WebImageCore/ImageManager/Configuration/imageService``, and widgets load images from the server at the
+/// size of their pixels. You change nothing else.
 ///
 ///     var configuration = ImageManager.Configuration()
 ///     configuration.imageService = .thumbor(at: server, key: "the key of the server")
 ///     ImageManager.shared = ImageManager(configuration: configuration)
 ///
-/// Widths are rounded up to ``widths``, so that a window that is resized makes few files, which the server and the caches have. A
-/// load without a size gets the image at its own size from the server. A larger image in a cache serves instead of a download. The
-/// caches know an image by its own URL, so that a new key of the server makes no file in them useless; a template
-/// (``template(_:)``) with another query is another service to them.
+/// Widths are rounded up to ``widths``, so that resizing a window requests few different files from the server. A load without a
+/// size requests the original size from the server. A larger image in a cache is used instead of a download. Cache keys contain the
+/// image's own URL, so files stay valid when the key of the server changes; but a new query in a template (``template(_:)``) makes
+/// a different service.
 ///
-/// What goes through the server is said by ``isApplied``. Some requests never do: those with `ImageRequest.variants` or a loader of
-/// their own, and those with a user, a password or header fields, which are meant for the host of the image.
+/// ``isApplied`` decides which images go through the server. Some requests never do: those with `ImageRequest.variants` or their
+/// own loader, and those with a user, a password or header fields, which are meant for the host of the image.
 public struct ImageService: Sendable {
-    /// What the server is asked for.
+    /// A size that the server is asked for.
     struct Target {
-        /// The width in pixels, at most; `nil` for the image's own.
+        /// The largest width in pixels; `nil` for the original size.
         var width: Int?
-        /// The height in pixels, for an image that is cut to a shape.
+        /// The height in pixels, for an image that is cropped to an aspect ratio.
         var height: Int?
     }
 
-    /// The widths in pixels that the server is asked for; a wider image comes at its own size. Default: sixteen steps from 64
-    /// to 3840.
+    /// The widths in pixels that the server is asked for; wider images are loaded at their original size. Default: sixteen steps
+    /// from 64 to 3840.
     public var widths: [Int] = Self.standardWidths
-    /// The width divided by the height to which the server cuts images, at what it takes for their interesting part. Default: `nil`,
-    /// which leaves them whole.
+    /// The width divided by the height to which the server crops images, around the part that it finds interesting. Default: `nil`,
+    /// which does not crop.
     public var aspectRatio: Double?
-    /// Whether the image of a URL goes through the server. Any thread calls it for each request, so it must be quick. Default: all
-    /// images over http and https whose URLs have no password. Those of the server itself never do.
+    /// Whether the image of a URL goes through the server. Called on any thread for each request, so it must be fast. Default: all
+    /// http and https URLs without a user name. URLs of the server itself never go through it.
     public var isApplied: @Sendable (URL) -> Bool = { url in
         ["http", "https"].contains(url.scheme?.lowercased() ?? "") && url.user(percentEncoded: true) == nil
     }
 
-    /// What tells its images from those of other services in the keys of the caches.
+    /// Distinguishes the images of this service from those of others in cache keys.
     private let name: String
-    /// Whether a URL is one of the server.
+    /// Whether a URL belongs to the server.
     private let isOwn: @Sendable (URL) -> Bool
     private let makeText: @Sendable (_ source: String, _ target: Target) -> String
 
-    /// The steps between which an image has at most half more pixels a side than it needs.
+    /// Between these steps, an image has at most half more pixels a side than needed.
     private static let standardWidths = [
         64, 96, 128, 192, 256, 384, 512, 640, 768, 1024, 1280, 1600, 1920, 2560, 3200, 3840,
     ]
@@ -78,7 +77,7 @@ extension ImageService: ImageScaling {
         ) { source, width in
             let height = ratio.flatMap { ratio in width.map { max(1, Int(bounded: (Double($0) / ratio).rounded())) } }
             let url = URL(string: makeText(source.standardized.absoluteString, Target(width: width, height: height)))
-            // Dots in the query of an image would lead out of the folder of the service, and are removed after the path was signed.
+            // Dots in the query of an image would lead out of the service's folder, and be removed after the path was signed.
             let folders = url?.path(percentEncoded: false).split(separator: "/") ?? []
             return folders.contains { [".", ".."].contains($0) } ? nil : url
         }
@@ -86,8 +85,7 @@ extension ImageService: ImageScaling {
 }
 
 extension ImageManager.Configuration {
-    /// The server that scales images to the pixels of the widgets that show them. Default: none; images come from their own
-    /// URLs.
+    /// The server that scales images to the pixels of the widgets that show them. Default: none; images load from their own URLs.
     public var imageService: ImageService? {
         get { scaling as? ImageService }
         set { scaling = newValue }
@@ -95,8 +93,8 @@ extension ImageManager.Configuration {
 }
 
 extension String {
-    /// The text for a place within the path of another URL.
-    /// - Parameter kept: The characters that stay, besides letters, digits and `-._~`.
+    /// The text, escaped for the path of another URL.
+    /// - Parameter kept: The characters to keep, besides letters, digits and `-._~`.
     func escaped(keeping kept: String = "") -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var bytes: [UInt8] = []
@@ -115,7 +113,6 @@ extension String {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The text without slashes at its end.
     var withoutTrailingSlashes: String {
         var text = self[...]
         while text.last == "/" { text.removeLast() }

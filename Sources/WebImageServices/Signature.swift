@@ -1,7 +1,7 @@
 internal import CWebImageGLib
 import FoundationEssentials
 
-/// The signatures of services, made by GLib.
+/// The signatures of services, computed by GLib.
 enum Signature {
     enum Hash: Sendable {
         case sha1
@@ -10,7 +10,7 @@ enum Signature {
 
     /// The keyed hash of a message (HMAC, RFC 2104).
     static func code(of message: [UInt8], key: [UInt8], _ hash: Hash) -> [UInt8] {
-        // GLib knows both kinds.
+        // The call returns `nil` only for unknown kinds.
         let hmac = g_hmac_new(hash.kind, key, gsize(key.count))!
         defer { g_hmac_unref(hmac) }
         g_hmac_update(hmac, message, gssize(message.count))
