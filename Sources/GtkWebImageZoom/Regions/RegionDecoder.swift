@@ -2,8 +2,8 @@ import FoundationEssentials
 import Synchronization
 import WebImageCore
 
-/// Beside the pipeline: opens the files of tiled images and decodes their regions, on the decode queues and with the memory of all
-/// loads.
+/// Opens the files of tiled images and decodes their regions, outside the pipeline, but on its decode queue and within its memory
+/// budget.
 struct RegionDecoder: Sendable {
     private let maker: ImageMaker
     private let work: RegionWork
@@ -13,7 +13,7 @@ struct RegionDecoder: Sendable {
         work = RegionWork(queue: dependencies.decodeQueue, budget: dependencies.budget)
     }
 
-    /// Finds the decoder of a file, and what its header says.
+    /// Finds the decoder of a file and reads its header. A file without regions is decoded at once.
     func open(_ data: Data, of request: ImageRequest, limit: Int) async throws(ImageError) -> TiledImage {
         var options = maker.decodeOptions(request)
         options.size = .original
@@ -25,7 +25,7 @@ struct RegionDecoder: Sendable {
             let header = ImageHeader(reading: data, hint: options.formatHint)?.turned(by: options)
         {
             guard !header.size.isEmpty else { throw options.badData("The image's header says \(header.size) pixels") }
-            // A band as wide as the region, and the region that is cut from it or turned.
+            // A decode needs a band of the image as wide as the region, and the cut or turned region.
             let regions = ImageRegions(size: header.size, options: options, work: work, bytesPerPixel: 8) {
                 [options] region, isCancelled throws(ImageError) in
                 try coder.decode(region, of: data, options: options, isCancelled: isCancelled)
@@ -46,8 +46,7 @@ struct RegionDecoder: Sendable {
 }
 
 extension RegionDecoder {
-    /// The options for as many pixels as the limit and the memory of all decodes allow: the file and its pixels are in memory together
-    /// while it is decoded.
+    /// The options for the largest image that the limit and the memory budget allow.
     private func largestAffordable(
         _ options: DecodeOptions,
         for data: Data,
@@ -68,23 +67,23 @@ extension RegionDecoder {
         }
     }
 
-    /// Below it there is no detail that is worth a view of parts.
+    /// Below this limit, a view of parts would show no detail.
     private static let fewestBytes = 1 << 20
 }
 
-/// The regions of an image, each decoded when it is wanted.
+/// The regions of an image, each decoded on demand.
 struct ImageRegions: Sendable {
     /// The size of the upright image in pixels.
     let size: PixelSize
     let options: DecodeOptions
     let work: RegionWork
-    /// The memory that a decode takes for each pixel of its region.
+    /// The bytes that a decode needs for each pixel of its region.
     let bytesPerPixel: Int
     let decode: @Sendable (_ region: DecodeRegion, _ isCancelled: () -> Bool) throws(ImageError) -> WebImage
 
-    /// A region that lies in the image, of the size of its rectangle.
+    /// A region of the image, which has the size of the region's rectangle.
     func image(of region: DecodeRegion, priority: ImagePriority) async throws(ImageError) -> WebImage {
-        // More pixels than the limit are refused before they wait for memory.
+        // A region above the pixel limit fails before it waits for memory.
         try region.check(in: size, options)
         let byteCount = region.rect.size.pixelCount.boundedProduct(bytesPerPixel)
         return try await work.run(byteCount: byteCount, priority: priority, url: options.url) {
@@ -95,7 +94,7 @@ struct ImageRegions: Sendable {
 }
 
 extension WebImage {
-    /// A region of the file, whose pixels may have been scaled for the image.
+    /// A region of the file, from an image whose pixels may be scaled.
     fileprivate func part(_ region: DecodeRegion, _ options: DecodeOptions) throws(ImageError) -> WebImage {
         let whole = region.rect.multiplied(by: region.reduction, in: naturalSize)
         let rect = whole.scaled(from: naturalSize, to: pixelSize)
@@ -108,7 +107,7 @@ extension WebImage {
 }
 
 extension PixelRect {
-    /// The rectangle in an image that was scaled. It has at least one pixel.
+    /// The rectangle in a scaled image, at least one pixel.
     fileprivate func scaled(from size: PixelSize, to target: PixelSize) -> PixelRect {
         guard target != size else { return self }
         func range(_ start: Int, _ length: Int, from: Int, to: Int) -> (start: Int, length: Int) {
@@ -121,14 +120,14 @@ extension PixelRect {
     }
 }
 
-/// Runs decodes that no job of the graph wants, one for each call.
+/// Runs the decodes of regions, which tasks do not share.
 struct RegionWork: Sendable {
     typealias Body = @Sendable (_ isCancelled: () -> Bool) throws(ImageError) -> WebImage
 
     let queue: WorkQueue
     let budget: MemoryBudget
 
-    /// Waits for memory and a thread, and runs a decode there. Cancelling the Swift task cancels it.
+    /// Waits for memory and a thread, then runs a decode. Cancelling the Swift task cancels the decode.
     func run(
         byteCount: Int,
         priority: ImagePriority,
@@ -145,7 +144,6 @@ struct RegionWork: Sendable {
     }
 }
 
-/// A decode that waits for memory, then for a thread, and then runs.
 private final class RegionDecode: Sendable {
     typealias Answer = CheckedContinuation<Result<WebImage, ImageError>, Never>
 

@@ -1,17 +1,17 @@
 import WebImageCore
 
-/// The pixels of an image that is reduced by a power of two, which all its regions share.
+/// An image reduced by a power of two, and its division into tiles.
 struct TileGrid: Hashable, Sendable {
     /// The size of the image in pixels.
     let imageSize: PixelSize
-    /// By how much both sides are divided, rounded up.
+    /// The factor by which both sides are divided, rounding up.
     let reduction: Int
 
     init(imageSize: PixelSize, reduction: Int) {
         (self.imageSize, self.reduction) = (imageSize, reduction)
     }
 
-    /// The grid of the smallest reduced image that has at least as many pixels as one at a scale of at most 1.
+    /// The grid with the largest reduction that still has all the detail visible at a scale, which is at most 1.
     init(size: PixelSize, scale: Double) {
         var reduction = 1
         while Double(reduction * 2) * scale <= 1, reduction < Self.largestReduction { reduction *= 2 }
@@ -21,7 +21,7 @@ struct TileGrid: Hashable, Sendable {
     /// The size of the reduced image.
     var size: PixelSize { imageSize.divided(by: reduction) }
 
-    /// The pixels of the reduced image that cover a rectangle in the image.
+    /// The pixels of the reduced image that cover a rectangle of the image.
     func reduced(_ rect: PixelRect) -> PixelRect {
         let (left, top) = (rect.x / reduction, rect.y / reduction)
         return PixelRect(
@@ -32,7 +32,7 @@ struct TileGrid: Hashable, Sendable {
         )
     }
 
-    /// The part of the image that a rectangle of the reduced image stands for.
+    /// The rectangle of the image that a rectangle of the reduced image covers.
     func original(_ rect: PixelRect) -> PixelRect { rect.multiplied(by: reduction, in: imageSize) }
 
     private static let largestReduction = 1 << 20
@@ -42,7 +42,7 @@ struct TileGrid: Hashable, Sendable {
     /// The width and the height of a tile in pixels of the reduced image.
     static let tileSide = 512
 
-    /// The place of a tile in its grid.
+    /// The position of a tile in its grid.
     struct Tile: Hashable, Sendable {
         let column: Int
         let row: Int
@@ -71,7 +71,7 @@ struct TileGrid: Hashable, Sendable {
         return rows.flatMap { row in columns.map { Tile(column: $0, row: row) } }
     }
 
-    /// The rectangle of the reduced image around some tiles.
+    /// The bounding rectangle of some tiles in the reduced image.
     func rect(around tiles: some Collection<Tile>) -> PixelRect {
         let rects = tiles.map(rect)
         let (left, top) = (rects.map(\.x).min() ?? 0, rects.map(\.y).min() ?? 0)

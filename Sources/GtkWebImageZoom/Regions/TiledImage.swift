@@ -1,19 +1,19 @@
 public import FoundationEssentials
 public import WebImageCore
 
-/// An image too large to be decoded as a whole, of which regions are decoded as they are needed: the counterpart of
-/// BitmapRegionDecoder on Android and CATiledLayer on Apple's systems.
+/// An image that is too large to be decoded as a whole, and is decoded by region: the counterpart of BitmapRegionDecoder on Android
+/// and CATiledLayer on Apple's systems.
 ///
-/// ``GtkWebImageZoom/WebImageCore/ImageManager/tiledImage(for:maximumByteCount:)`` makes it. It keeps the bytes of the file, not its
-/// pixels. It can be used from any thread. Regions are decoded on the manager's decode queue, in workers like other images.
+/// ``GtkWebImageZoom/WebImageCore/ImageManager/tiledImage(for:maximumByteCount:)`` makes it. You may use it on any thread. Regions
+/// are decoded on the manager's decode queue, in workers like other images.
 ///
 ///     let map = try await ImageManager.shared.tiledImage(for: url)
 ///     let corner = try await map.region(PixelRect(x: 0, y: 0, width: 512, height: 512))
 ///     let overview = try await map.region(map.bounds, scale: 0.125)
 ///
-/// JPEG in one scan, and lossy WebP without alpha, are decoded region by region; the time of a region grows with the number of rows
-/// above it, which have to be read. Of other files the pixels are decoded once, when the first region is wanted, at a size that fits
-/// in a limit of bytes. The first frame stands for an animation.
+/// JPEG in one scan, and lossy WebP without alpha, are decoded by region: the object keeps the bytes of the file, and a region
+/// takes longer the more rows are above it, because they must be read. All other files are decoded once, when the object is made,
+/// at a size that fits in a limit of bytes; the object then keeps the pixels. Of an animation, only the first frame counts.
 public final class TiledImage: Sendable {
     /// The URL that was requested.
     public let url: URL
@@ -21,10 +21,10 @@ public final class TiledImage: Sendable {
     public let size: PixelSize
     /// The format of the file.
     public let format: ImageFormat
-    /// Whether regions are decoded without the rest of the image. Otherwise the whole image is kept, in less detail if it is larger
-    /// than `maximumByteCount`.
+    /// Whether regions are decoded without the rest of the image. Otherwise the whole image is kept, with less detail if it exceeds
+    /// the memory limit.
     package let decodesRegions: Bool
-    /// The number of bytes of the file, which the image keeps.
+    /// The number of bytes of the file.
     public let byteCount: Int
     private let regions: ImageRegions
 
@@ -40,13 +40,13 @@ public final class TiledImage: Sendable {
     ///
     /// Regions whose edges are multiples of `1 / scale`, for a scale of 1, 1/2, 1/4 or 1/8, fit together without a seam.
     /// - Parameters:
-    ///   - rect: The part in upright pixels of the file. What lies outside of the image is left out.
+    ///   - rect: The part in upright pixels of the file. It is clipped to the image.
     ///   - scale: Pixels of the result per pixel of the file, at most 1. Default: 1.
-    ///   - priority: The urgency among all that is decoded. Default: that of an image on screen.
-    /// - Returns: The region as an image of its own.
-    /// - Throws: ``/WebImageCore/ImageError`` with ``/WebImageCore/ImageError/Code/imageTooLarge`` for more pixels than the manager's
-    ///   `maximumPixelCount`, ``/WebImageCore/ImageError/Code/badImageData`` for a damaged file or a rectangle outside of the image,
-    ///   or ``/WebImageCore/ImageError/Code/cancelled``.
+    ///   - priority: The urgency among all decodes. Default: as for an image on screen.
+    /// - Returns: The region as a separate image.
+    /// - Throws: ``/WebImageCore/ImageError`` with ``/WebImageCore/ImageError/Code/imageTooLarge`` for more pixels than the
+    ///   manager's `maximumPixelCount`, ``/WebImageCore/ImageError/Code/badImageData`` for a damaged file or a rectangle outside
+    ///   the image, or ``/WebImageCore/ImageError/Code/cancelled``.
     public func region(
         _ rect: PixelRect,
         scale: Double = 1,

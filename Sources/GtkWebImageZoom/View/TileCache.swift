@@ -1,6 +1,6 @@
 import GtkWebImage
 
-/// The tiles that a zoomed image keeps as textures, of which those that were seen longest ago go first.
+/// The tiles of a zoomed image as textures. The least recently shown tiles are removed first.
 struct TileCache {
     /// A tile of an image at one of its reductions.
     struct Key: Hashable, Sendable {
@@ -21,7 +21,7 @@ struct TileCache {
 
     func contains(_ key: Key) -> Bool { entries[key] != nil }
 
-    /// The texture of a tile, which is being used.
+    /// The texture of a tile, which counts as used now.
     mutating func use(_ key: Key) -> Texture? {
         time += 1
         entries[key]?.lastUse = time
@@ -34,8 +34,8 @@ struct TileCache {
         entries[key] = Entry(texture: texture, byteCount: byteCount, lastUse: time)
     }
 
-    /// Removes tiles until the others take so many bytes.
-    /// - Parameter visible: Those that stay in any case.
+    /// Removes tiles until the rest fits in a number of bytes.
+    /// - Parameter visible: Tiles to keep in any case.
     mutating func trim(to limit: Int, keeping visible: Set<Key>) {
         guard byteCount > limit else { return }
         for (key, entry) in entries.sorted(by: { $0.value.lastUse < $1.value.lastUse }) where !visible.contains(key) {

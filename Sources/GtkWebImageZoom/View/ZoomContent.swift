@@ -4,10 +4,9 @@ import GtkWebImage
 import WebImageCore
 import WebImageLinux
 
-/// What a ``ZoomView`` shows and loads. It belongs to the paintable of the widget.
+/// The contents and loads of a ``ZoomView``, owned by the paintable of the widget.
 @MainActor
 final class ZoomContent {
-    /// An image that is to be shown.
     struct Load {
         let request: ImageRequest
         let manager: ImageManager
@@ -15,7 +14,7 @@ final class ZoomContent {
         let completion: (@MainActor @Sendable (Result<TiledImage, ImageError>) -> Void)?
     }
 
-    /// The tiles that are being decoded, all in one region.
+    /// The tiles that are being decoded as one region.
     private struct Decode {
         let keys: Set<TileCache.Key>
         let task: Task<Void, Never>
@@ -36,9 +35,9 @@ final class ZoomContent {
     private var pending: Load?
     private var loading: Task<Void, Never>?
     private var decoding: Decode?
-    /// Visible tiles that could not be decoded, which are not tried again and again.
+    /// Visible tiles that could not be decoded and are not retried at once.
     private var failed: Set<TileCache.Key> = []
-    /// The failed tiles that may succeed later, such as after a shortage of memory, and the task that tries them again.
+    /// Failed tiles that may succeed later, for example once memory is free, and the task that retries them.
     private var postponed: Set<TileCache.Key> = []
     private var retry: Task<Void, Never>?
     private var retryDelay = ZoomContent.leastRetryDelay
@@ -61,7 +60,7 @@ final class ZoomContent {
         decoding?.task.cancel()
         retry?.cancel()
         guard let pending else { return }
-        // The last release may be on any thread.
+        // The last release may happen on any thread.
         MainLoopDispatcher.shared.dispatch {
             MainActor.assumeIsolated { pending.completion?(.failure(.cancelled(pending.request.url))) }
         }
@@ -109,7 +108,7 @@ final class ZoomContent {
             } catch {
                 result = .failure(error)
             }
-            // A load is cancelled for another one.
+            // A task is cancelled when another load replaces its load.
             guard !Task.isCancelled else {
                 load.completion?(.failure(.cancelled(load.request.url)))
                 return
@@ -142,7 +141,7 @@ final class ZoomContent {
         changed()
     }
 
-    /// Ends what is not seen. The small image stays for the next time.
+    /// Cancels decodes and drops tiles while the widget is hidden. The small image stays.
     private func rest() {
         decoding?.task.cancel()
         decoding = nil
@@ -153,8 +152,8 @@ final class ZoomContent {
 
     // Moving.
 
-    /// Changes what is visible.
-    /// - Returns: Whether anything has changed.
+    /// Changes the viewport.
+    /// - Returns: Whether the viewport differs.
     @discardableResult
     func change(_ body: (inout ZoomViewport) -> Void) -> Bool {
         guard var viewport else { return false }
@@ -183,7 +182,7 @@ final class ZoomContent {
     private func notify() {
         guard !isNotifying, onChange != nil else { return }
         isNotifying = true
-        // The app may change widgets, which is not allowed while one is drawn.
+        // The handler may change widgets, which is forbidden during a draw.
         Task { [weak self] in
             self?.isNotifying = false
             self?.onChange?()
@@ -192,7 +191,7 @@ final class ZoomContent {
 
     // Tiles.
 
-    /// The tiles that are visible; none where the small image has the same detail.
+    /// The visible tiles; empty if the small image has the same detail.
     private var visibleTiles: [TileCache.Key] {
         guard let viewport, let base, viewport.grid.reduction < base.reduction else { return [] }
         let grid = viewport.grid
@@ -208,10 +207,10 @@ final class ZoomContent {
         visibleTiles.filter { !tiles.contains($0) && !failed.contains($0) }
     }
 
-    /// Decodes the visible tiles that are not there, unless some of them are being decoded already.
+    /// Decodes missing visible tiles, unless some of them are being decoded.
     func requestTiles() {
         guard isMapped, let image, let viewport else { return }
-        // What comes into view again may succeed by then.
+        // A failed tile that leaves the view is retried when it returns.
         failed.formIntersection(visibleTiles)
         if failed.isEmpty { error = nil }
         let missing = missingTiles
@@ -220,7 +219,7 @@ final class ZoomContent {
         decoding = nil
         guard !missing.isEmpty else { return }
         let grid = viewport.grid
-        // One region for all, since the rows above it are read each time.
+        // One region contains all tiles, since each decode reads the rows above it.
         let wanted = Array(missing.prefix(Self.largestTileCount))
         let rect = grid.rect(around: wanted.map(\.tile))
         let task = Task { [weak self] in
@@ -243,7 +242,7 @@ final class ZoomContent {
         case .success(let made):
             for (key, texture, byteCount) in made { tiles.insert(texture, byteCount: byteCount, for: key) }
             let missing = wanted.filter { !tiles.contains($0) }
-            // There was no memory to cut them.
+            // Tiles are missing if there was no memory for cutting.
             if missing.isEmpty { retryDelay = Self.leastRetryDelay } else { postpone(missing) }
             tiles.trim(to: tileLimit, keeping: Set(visibleTiles))
         case .failure(let error):
@@ -254,7 +253,7 @@ final class ZoomContent {
         changed()
     }
 
-    /// Tries tiles again after a while, which is longer each time.
+    /// Retries tiles after a delay, which doubles each time.
     private func postpone(_ keys: [TileCache.Key]) {
         failed.formUnion(keys)
         postponed.formUnion(keys)
@@ -269,7 +268,7 @@ final class ZoomContent {
         retryDelay = min(retryDelay * 2, Self.mostRetryDelay)
     }
 
-    /// Cuts a region into tiles, on a thread of Swift's.
+    /// Cuts a region into tiles, on a thread of the cooperative pool.
     private nonisolated static func cut(
         _ region: WebImage,
         of rect: PixelRect,
@@ -279,12 +278,12 @@ final class ZoomContent {
         keys.compactMap { key in
             var tile = grid.rect(of: key.tile)
             (tile.x, tile.y) = (tile.x - rect.x, tile.y - rect.y)
-            // Each tile has its own memory, which goes with it.
+            // Copying gives each tile separate memory, which can be freed alone.
             return region.pixels.cropped(to: tile).map { (key, Texture($0), $0.byteCount) }
         }
     }
 
-    /// The bytes of the tiles that are kept: six screens of pixels.
+    /// The most bytes of tiles to keep: six screens of pixels.
     private var tileLimit: Int {
         guard let viewport else { return 0 }
         return max(Int(viewport.viewSize.x * viewport.viewSize.y) * 4 * 6, Self.leastTileBytes)
@@ -296,9 +295,9 @@ final class ZoomContent {
         return reduction
     }
 
-    /// The pixels of the small image: those of a screen.
+    /// The largest pixel count of the small image: about one screen.
     private static let largestBaseCount = 1 << 21
-    /// The most tiles in one region: 12 megapixels.
+    /// The largest number of tiles in one region: 12 megapixels.
     private static let largestTileCount = 48
     private static let leastTileBytes = 32 << 20
     private static let leastRetryDelay = Duration.seconds(1)

@@ -3,20 +3,20 @@ import Glibc
 import GtkWebImage
 import WebImageLinux
 
-/// The pointer, the fingers and the keys of a ``ZoomView``. The controllers of the widget own it.
+/// The pointer, touch and key input of a ``ZoomView``, owned by the controllers of the widget.
 @MainActor
 final class ZoomInput {
     private weak var content: ZoomContent?
     private let widget: WidgetReference
-    /// The pointer in application pixels; `nil` outside of the widget.
+    /// The pointer in application pixels; `nil` outside the widget.
     private var pointer: (x: Double, y: Double)?
-    /// How far the drag has gone.
+    /// The distance of the drag so far.
     private var dragged = (x: 0.0, y: 0.0)
-    /// The gesture of one finger, which ends when a second one comes down.
+    /// The one-finger gesture, which ends when a second finger touches.
     private var dragGesture: OpaquePointer?
-    /// The zoom at which two fingers came down.
+    /// The zoom at the start of a pinch.
     private var pinchStart = 1.0
-    /// The last point between the fingers in application pixels.
+    /// The last center of a pinch in application pixels.
     private var pinchCenter: (x: Double, y: Double)?
 
     private init(_ widget: UnsafeMutablePointer<GtkWidget>, _ content: ZoomContent) {
@@ -34,12 +34,10 @@ final class ZoomInput {
         input.addKeys(to: widget)
     }
 
-    // The wheel and touchpads.
-
     private func addScrolling(to widget: UnsafeMutablePointer<GtkWidget>) {
         let controller = gtk_event_controller_scroll_new(GTK_EVENT_CONTROLLER_SCROLL_BOTH_AXES)!
         let callback: @convention(c) (OpaquePointer, Double, Double, gpointer) -> gboolean = { scroll, x, y, context in
-            // GTK asks the event for the unit, also where there is none.
+            // GTK reads the unit from the current event without checking that there is one.
             let event = gtk_event_controller_get_current_event(scroll)
             let isTouchpad = event != nil && gtk_event_controller_scroll_get_unit(scroll) == GDK_SCROLL_UNIT_SURFACE
             let state = event.map { gdk_event_get_modifier_state($0).rawValue } ?? 0
@@ -58,7 +56,7 @@ final class ZoomInput {
             content.change { $0.pan(by: content.devicePoint(-x, -y)) }
             return true
         }
-        // A notch of the wheel is 1; a touchpad scrolls by pixels.
+        // A notch of the wheel is 1; a touchpad reports pixels.
         let factor = pow(Self.wheelStep, -(isTouchpad ? y / Self.pixelsPerNotch : y))
         let point = pointer.map { content.devicePoint($0.x, $0.y) }
         content.change { $0.set($0.zoom * factor, about: point) }
@@ -78,8 +76,6 @@ final class ZoomInput {
         connect(controller, "leave", to: unsafeBitCast(left, to: GCallback.self))
         gtk_widget_add_controller(widget, controller)
     }
-
-    // Buttons and fingers.
 
     private func addDragging(to widget: UnsafeMutablePointer<GtkWidget>) {
         let gesture = gtk_gesture_drag_new()!
@@ -135,7 +131,7 @@ final class ZoomInput {
         }
         let scaled: @convention(c) (OpaquePointer, Double, gpointer) -> Void = { gesture, scale, context in
             var (x, y) = (0.0, 0.0)
-            // GTK asks the last event for its kind, also where there is none.
+            // GTK reads the type of the last event without checking that there is one.
             let event = gtk_gesture_get_last_event(gesture, gtk_gesture_get_last_updated_sequence(gesture))
             let hasCenter = event != nil && gtk_gesture_get_bounding_box_center(gesture, &x, &y) != 0
             let center = (x, y)
@@ -152,7 +148,7 @@ final class ZoomInput {
         if let dragGesture { gtk_gesture_set_state(dragGesture, GTK_EVENT_SEQUENCE_DENIED) }
     }
 
-    /// Zooms about the point between the fingers, and moves the image with it.
+    /// Zooms about the center of the fingers, and moves the image with it.
     private func pinch(_ scale: Double, at center: (x: Double, y: Double)?) {
         guard let content else { return }
         let moved = center.flatMap { center in
@@ -165,8 +161,6 @@ final class ZoomInput {
             viewport.set(pinchStart * scale, about: point)
         }
     }
-
-    // Keys.
 
     private func addKeys(to widget: UnsafeMutablePointer<GtkWidget>) {
         let controller = gtk_event_controller_key_new()!
@@ -182,7 +176,7 @@ final class ZoomInput {
         gtk_widget_add_controller(widget, controller)
     }
 
-    /// - Returns: Whether the key has changed anything. Where the image cannot move, the arrows move the focus.
+    /// - Returns: Whether the view has changed. If not, arrow keys move the focus.
     private func press(_ key: Int32) -> Bool {
         guard let content, let view = content.viewport?.viewSize else { return false }
         let step = content.devicePoint(Self.arrowStep, Self.arrowStep)
@@ -213,8 +207,6 @@ final class ZoomInput {
         }
     }
 
-    // Signals.
-
     private func connect(_ controller: OpaquePointer, _ signal: String, to callback: GCallback) {
         g_signal_connect_data(
             UnsafeMutableRawPointer(controller),
@@ -226,7 +218,7 @@ final class ZoomInput {
         )
     }
 
-    /// Runs the handler of a signal, which GTK emits on the main thread.
+    /// Runs a signal handler. GTK emits signals on the main thread.
     private nonisolated static func run(_ context: gpointer, _ body: @MainActor (ZoomInput) -> Void) {
         let address = UInt(bitPattern: context)
         MainActor.assumeIsolated {
@@ -241,12 +233,12 @@ final class ZoomInput {
         return result ? 1 : 0
     }
 
-    /// The factor of the zoom for a notch of the wheel.
+    /// The zoom factor of a wheel notch.
     private static let wheelStep = 1.25
-    /// The pixels of a touchpad that stand for a notch.
+    /// The touchpad pixels that equal a wheel notch.
     private static let pixelsPerNotch = 40.0
-    /// The factor of the zoom for a key, which twice makes double.
+    /// The zoom factor of a key press; two presses double the zoom.
     private static let keyStep = 2.0.squareRoot()
-    /// Application pixels by which an arrow moves the image.
+    /// The application pixels by which an arrow key moves the image.
     private static let arrowStep = 64.0
 }

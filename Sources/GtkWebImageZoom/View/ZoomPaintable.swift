@@ -4,17 +4,17 @@ import GtkWebImage
 import WebImageCore
 import WebImageLinux
 
-/// The GdkPaintable of a ``ZoomView``. It has no size of its own, so that GtkPicture lets it fill the widget.
+/// The GdkPaintable of a ``ZoomView``. It has no intrinsic size, so GtkPicture lets it fill the widget.
 @MainActor
 enum ZoomPaintable {
     static func make() -> OpaquePointer { gwi_paintable_new(table) }
 
-    /// Hands the content over to the paintable, once.
+    /// Gives the paintable its only reference to the content. Called once.
     static func connect(_ native: OpaquePointer, to content: ZoomContent) {
         gwi_paintable_set_context(native, Unmanaged.passRetained(content).toOpaque())
     }
 
-    /// Allocated once and never freed, like a class structure.
+    /// The table is allocated once and never freed, like a class structure.
     private static let table: UnsafePointer<GwiPaintableFunctions> = {
         let table = UnsafeMutablePointer<GwiPaintableFunctions>.allocate(capacity: 1)
         table.initialize(
@@ -40,7 +40,7 @@ enum ZoomPaintable {
 }
 
 extension ZoomContent {
-    /// Draws the best that there is of each visible tile: itself, a part of one with less detail, or a part of the small image.
+    /// Draws the best available image of each visible tile: the tile, part of a coarser tile, or part of the small image.
     func draw(_ snapshot: OpaquePointer, width: Double, height: Double) {
         guard let widget = widget.pointer, width > 0, height > 0 else { return }
         let scale = gwi_widget_get_scale(widget)
@@ -69,7 +69,7 @@ extension ZoomContent {
         }
     }
 
-    /// A tile with less detail, and the part of the image that it shows.
+    /// A coarser tile that contains a tile, and the part of the image that it shows.
     private func coarserTile(
         around tile: TileGrid.Tile,
         of grid: TileGrid,
@@ -93,7 +93,8 @@ extension ZoomContent {
         gtk_snapshot_append_texture(snapshot, texture.pointer, &bounds)
     }
 
-    /// Where a part of the image is in the widget. All edges are whole device pixels, so that neighbors share them without a seam.
+    /// The position of a part of the image in the widget. Edges are rounded to device pixels, so that neighbors share them without
+    /// a seam.
     private func bounds(of part: PixelRect, _ scale: Double) -> graphene_rect_t {
         guard let viewport else { return graphene_rect_t() }
         let origin = viewport.origin

@@ -3,22 +3,23 @@ public import GtkWebImage
 public import WebImageCore
 import WebImageLinux
 
-/// A widget to zoom into a large image, of which only what is seen is decoded: a map, a scan, a photograph of 50 megapixels and more.
+/// A widget for zooming into a large image that decodes only visible parts: a map, a scan, or a photograph of 50 megapixels and
+/// more.
 ///
-/// It begins with the whole image, decoded at a small size. Over it come tiles of the part that is visible, with the detail that the
-/// screen can show; those that were seen last are kept, a few screens of them. Decoding runs off the main thread, and meanwhile the
-/// view shows what there is, so that moving never waits.
+/// It first shows the whole image, decoded at a small size, and then tiles of the visible part in the detail of the screen. It
+/// keeps the most recent tiles, a few screens of them. Decoding runs off the main thread, and the view shows what has been decoded,
+/// so moving never waits.
 ///
-/// The wheel zooms below the pointer, as pinching does, and two fingers on a touchpad or dragging move the image. A double click
-/// changes between the whole image and its pixels. With the focus, + and - zoom, 0 shows the whole image, 1 its pixels, and the
-/// arrows, Page Up, Page Down, Home and End move it.
+/// The mouse wheel and pinching zoom at the pointer. Scrolling with two fingers on a touchpad, or dragging, moves the image. A
+/// double click switches between the whole image and actual pixels. With the focus, + and - zoom, 0 shows the whole image, 1 shows
+/// actual pixels, and the arrow keys, Page Up, Page Down, Home and End move the image.
 ///
 ///     let view = ZoomView()
 ///     view.setImageDescription("Map of the town")
 ///     view.setImage(with: url)
 ///
-/// Its widget is a GtkPicture that fills the room that it is given, so a binding takes its pointer as that of any widget. The image
-/// stays when this object goes and the widget does not. Main thread, after `gtk_init`.
+/// The widget is a GtkPicture that fills the available space, and bindings accept its pointer like any widget's. The image stays if
+/// the widget outlives this object. Main thread, after `gtk_init`.
 @preconcurrency @MainActor
 public final class ZoomView: GtkWidgetConvertible {
     private let widget: GObjectBox
@@ -44,12 +45,12 @@ public final class ZoomView: GtkWidgetConvertible {
     /// The `GtkWidget *`, valid while this object or its parent lives.
     public var nativeWidgetPointer: UnsafeMutableRawPointer { widget.pointer }
 
-    /// Shows an image, or nothing. The load starts when the widget is mapped, and the next call cancels it.
+    /// Shows an image, or nothing. The load starts when the widget is mapped; the next call cancels it.
     /// - Parameters:
-    ///   - request: A URL or an ``/WebImageCore/ImageRequest``, of which the size and the transformer do not matter.
+    ///   - request: A URL or an ``/WebImageCore/ImageRequest``, whose size and transformer are ignored.
     ///   - manager: The manager that loads. Default: the shared one.
-    ///   - maximumByteCount: As for ``GtkWebImageZoom/WebImageCore/ImageManager/tiledImage(for:maximumByteCount:)``. Default: 256 MiB.
-    ///   - completion: Called once, when the whole image is on screen or the load has failed. Default: nothing is called.
+    ///   - maximumByteCount: See ``GtkWebImageZoom/WebImageCore/ImageManager/tiledImage(for:maximumByteCount:)``. Default: 256 MiB.
+    ///   - completion: Called once, when the whole image is on screen or the load has failed. Default: none.
     public func setImage(
         with request: (some ImageRequestConvertible)?,
         manager: ImageManager = .shared,
@@ -69,31 +70,31 @@ public final class ZoomView: GtkWidgetConvertible {
         )
     }
 
-    /// The image on display; `nil` before it is loaded.
+    /// The image on display; `nil` until it has loaded.
     public var image: TiledImage? { content.image }
 
-    /// Whether the image, or a tile that is visible, is still to come.
+    /// Whether the image, or a visible tile, is loading.
     public var isLoading: Bool { content.isLoading }
 
-    /// Why the last load, or a tile that is visible, has failed; `nil` while all is well. A tile is tried again when it comes into
-    /// view again, and after a while where it may succeed then, such as when memory was short.
+    /// Why the last load, or a visible tile, failed; `nil` otherwise. A failed tile is retried when it comes into view again and,
+    /// if the cause may pass, such as a lack of memory, after a delay.
     public var error: ImageError? { content.error }
 
-    /// Device pixels per pixel of the image, from the whole image in view to ``maximumZoom``. Setting it keeps the middle of the view
-    /// where it is. Each image begins as a whole; before it is there, which the completion of `setImage` tells, setting it has no
-    /// effect.
+    /// Device pixels per pixel of the image, from the whole image in view to ``maximumZoom``. Setting it keeps the middle of the
+    /// view in place. Each image starts whole. Setting it has no effect until the image has loaded, which the completion of
+    /// `setImage` reports.
     public var zoom: Double {
         get { content.viewport?.zoom ?? 1 }
         set { content.change { $0.set(newValue) } }
     }
 
-    /// The largest ``zoom``, also of images that are set later. Default: 8.
+    /// The largest ``zoom``, for this and later images. Default: 8.
     public var maximumZoom: Double {
         get { content.maximumZoom }
         set { content.maximumZoom = newValue }
     }
 
-    /// Changes ``zoom``, while the image does not move below a point of the widget. Without effect before the image is there.
+    /// Changes ``zoom`` and keeps a point of the widget over the same point of the image. No effect until the image has loaded.
     /// - Parameters:
     ///   - zoom: Device pixels per pixel of the image.
     ///   - x: The column of the point, in application pixels from the left of the widget.
@@ -102,33 +103,33 @@ public final class ZoomView: GtkWidgetConvertible {
         content.change { [content] viewport in viewport.set(zoom, about: content.devicePoint(x, y)) }
     }
 
-    /// Shows the whole image, and goes on to when the widget changes its size. An image that is smaller than the widget is not
-    /// enlarged. Without effect before the image is there, which begins like that.
+    /// Shows the whole image, even after the widget changes its size. An image smaller than the widget is not enlarged. No effect
+    /// until the image has loaded; it starts this way.
     public func zoomToFit() {
         content.change { $0.fit() }
     }
 
-    /// Shows a pixel of the image in the middle, as far as the edges of the image allow. Without effect before the image is there.
+    /// Centers the view on a pixel, as far as the edges of the image allow. No effect until the image has loaded.
     public func center(onX x: Int, y: Int) {
         content.change { $0.move(to: ZoomViewport.Point(x: Double(x) + 0.5, y: Double(y) + 0.5)) }
     }
 
-    /// The part of the image that is visible, in its pixels; `nil` before it is loaded.
+    /// The visible part of the image, in pixels of the image; `nil` until it has loaded.
     public var visibleRegion: PixelRect? { content.viewport?.visibleRect }
 
-    /// By how much the sides of the image are divided in the tiles that are visible: 1 for all of its detail, 2, 4 and so on for less.
+    /// The factor by which the visible tiles reduce the image: 1 for full detail, then 2, 4 and so on.
     package var reduction: Int { content.viewport?.grid.reduction ?? 1 }
 
     /// The bytes of the pixels that the view keeps: the small image and the tiles.
     package var pixelByteCount: Int { content.pixelByteCount }
 
-    /// Called when the zoom, the visible region or the tiles have changed, once in a turn of the main loop. Default: nothing is called.
+    /// Called when the zoom, the visible region or the tiles have changed, at most once per turn of the main loop. Default: none.
     public var onChange: (@MainActor () -> Void)? {
         get { content.onChange }
         set { content.onChange = newValue }
     }
 
-    /// Sets the text that assistive technology reads out for the image.
+    /// Sets the text that assistive technology reads for the image.
     public func setImageDescription(_ text: String?) {
         WidgetPointer(widget.pointer).setImageDescription(text)
     }

@@ -1,8 +1,8 @@
 import WebImageCore
 
-/// Which part of an image a view shows, and how large: the arithmetic of zooming, without a toolkit.
+/// The part of an image that a view shows, and its scale: the arithmetic of zooming, without a toolkit.
 ///
-/// Lengths of the view are device pixels, those of the image are its pixels.
+/// Lengths of the view are in device pixels, lengths of the image in image pixels.
 struct ZoomViewport: Hashable, Sendable {
     /// A point or a distance.
     struct Point: Hashable, Sendable {
@@ -19,7 +19,7 @@ struct ZoomViewport: Hashable, Sendable {
     private(set) var zoom: Double
     /// The point of the image in the middle of the view.
     private(set) var center: Point
-    /// Whether the whole image stays visible when the size of the view changes.
+    /// Whether the whole image stays visible when the view changes its size.
     private(set) var isFitting = true
     /// The largest ``zoom``.
     var maximumZoom = 8.0 { didSet { set(zoom) } }
@@ -32,29 +32,28 @@ struct ZoomViewport: Hashable, Sendable {
         fit()
     }
 
-    /// The zoom at which the whole image is visible. An image that is smaller than the view is not enlarged.
+    /// The zoom that shows the whole image without enlarging it.
     var fittingZoom: Double {
         min(viewSize.x / Double(imageSize.width), viewSize.y / Double(imageSize.height), 1)
     }
 
-    /// Shows the whole image.
     mutating func fit() {
         zoom = fittingZoom
         isFitting = true
         clamp()
     }
 
-    /// Follows a new size of the view. The middle stays where it is.
+    /// Adopts a new size of the view. The middle of the image stays in place.
     mutating func resize(to size: Point) {
         guard size != viewSize, size.x > 0, size.y > 0 else { return }
         viewSize = size
         if isFitting { fit() } else { set(zoom) }
     }
 
-    /// Changes the zoom. The image does not move below a point of the view, as far as its edges allow.
+    /// Changes the zoom. A point of the view stays over the same point of the image, as far as the edges allow.
     mutating func set(_ zoom: Double, about point: Point? = nil) {
         var point = point ?? Point(x: viewSize.x / 2, y: viewSize.y / 2)
-        // A point far away moves the image to its edge, and infinity has no direction.
+        // A distant point moves the image to its edge; infinity would have no direction.
         point.x = point.x.bounded(to: -Self.farthest...Self.farthest, ifNaN: viewSize.x / 2)
         point.y = point.y.bounded(to: -Self.farthest...Self.farthest, ifNaN: viewSize.y / 2)
         let fixed = imagePoint(at: point)
@@ -72,16 +71,16 @@ struct ZoomViewport: Hashable, Sendable {
         move(to: Point(x: center.x - distance.x / zoom, y: center.y - distance.y / zoom))
     }
 
-    /// Shows a point of the image in the middle, as far as its edges allow.
+    /// Centers the view on a point of the image, as far as the edges allow.
     mutating func move(to point: Point) {
         center.x = point.x.bounded(to: -Self.farthest...Self.farthest, ifNaN: center.x)
         center.y = point.y.bounded(to: -Self.farthest...Self.farthest, ifNaN: center.y)
         clamp()
     }
 
-    /// Device pixels per pixel of the image: more than any screen has.
+    /// The upper bound of ``maximumZoom``, beyond any screen.
     private static let largestZoom = 1e6
-    /// The largest coordinate, with which all calculations are exact enough.
+    /// The largest coordinate for which all calculations are exact enough.
     private static let farthest = 1e9
 
     /// The point of the image below a point of the view.
@@ -89,8 +88,8 @@ struct ZoomViewport: Hashable, Sendable {
         Point(x: center.x + (point.x - viewSize.x / 2) / zoom, y: center.y + (point.y - viewSize.y / 2) / zoom)
     }
 
-    /// Where the upper left corner of the image is in the view: a whole device pixel, so that at a zoom of 1 each pixel of the
-    /// image is one of the screen.
+    /// The position of the image's upper left corner in the view. It is rounded, so that at a zoom of 1 image pixels match screen
+    /// pixels.
     var origin: Point {
         Point(
             x: (viewSize.x / 2 - center.x * zoom).rounded(),
@@ -108,10 +107,10 @@ struct ZoomViewport: Hashable, Sendable {
         return PixelRect(x: left, y: top, width: max(right - left, 0), height: max(bottom - top, 0))
     }
 
-    /// The pixels that have at least the detail that is visible.
+    /// The grid with at least the visible detail.
     var grid: TileGrid { TileGrid(size: imageSize, scale: min(zoom, 1)) }
 
-    /// No edge of the image leaves the edge of the view behind; an image that is smaller than the view is in its middle.
+    /// Keeps the edges of a large image outside the view, and centers a smaller image.
     private mutating func clamp() {
         center.x = Self.clamped(center.x, in: Double(imageSize.width), showing: viewSize.x / zoom)
         center.y = Self.clamped(center.y, in: Double(imageSize.height), showing: viewSize.y / zoom)
