@@ -1,21 +1,20 @@
 import FoundationEssentials
 package import GtkWebImage
 
-// What tests see and do. Nothing of it waits.
+// The state and controls for tests. No member waits.
 extension ImageInspector {
-    /// What the inspector shows.
     package struct State {
         /// The lines, the oldest first.
         package let lines: [LoadLine]
         /// The number of rows of the list.
         package let rowCount: Int
-        /// The number of requests since it was opened.
+        /// The number of requests since the inspector was opened.
         package let requestCount: Int
-        /// The text of the details, while they are shown.
+        /// The text of the details; `nil` while they are hidden.
         package let details: String?
         /// The texts of the badges.
         package let badges: [String]
-        /// The boxes that flash, as x, y, width and height in the window.
+        /// The flashing boxes as x, y, width and height in the window.
         package let flashes: [[Double]]
         /// The texts about frames, memory and work.
         package let activity: [String]
@@ -23,7 +22,7 @@ extension ImageInspector {
         package let isPicking: Bool
     }
 
-    /// `nil` while the inspector is closed.
+    /// The current state; `nil` while the inspector is closed.
     package var state: State? {
         guard let session else { return nil }
         return State(
@@ -41,7 +40,7 @@ extension ImageInspector {
     /// The GtkWidget of the pane.
     package var pane: WidgetPointer? { session.map { WidgetPointer($0.pane.widget.raw) } }
 
-    /// Opens a line, as a click on its row does.
+    /// Opens the details of a line, as a click on its row does.
     package func openLine(_ id: Int) {
         session?.open(id)
     }

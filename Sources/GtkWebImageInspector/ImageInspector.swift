@@ -2,8 +2,8 @@ internal import CWebImageGtk4
 public import GtkWebImage
 import WebImageLinux
 
-/// Shows the loads of an app while it runs: a waterfall of requests, their details, the widgets that show them, frame times and
-/// memory. It is meant for debug builds.
+/// Shows the loads of a running app: a waterfall of requests, their details, the widgets that show their images, frame times and
+/// memory. Use it in debug builds.
 ///
 ///     #if DEBUG
 ///         ImageInspector.install(in: WidgetPointer(window))
@@ -14,25 +14,24 @@ import WebImageLinux
 public final class ImageInspector {
     private static let quark = g_quark_from_string("gtk-web-image-inspector")
 
-    /// `nil` once the window is gone; the app may keep this object longer.
+    /// `nil` once the window is destroyed. The app may keep this object longer.
     private var window: Widget?
     private let manager: ImageManager
     private let showPane: ((WidgetPointer?) -> Void)?
     private var ownWindow: Widget?
     private var opensWhenRealized = false
 
-    /// What exists while the inspector is open.
+    /// The session; `nil` while the inspector is closed.
     private(set) var session: InspectorSession?
 
-    /// Adds the inspector to a window, which owns it. A second call for the window returns the first inspector.
-    ///
-    /// The widgets of the window stay where they are.
+    /// Adds the inspector to a window, which owns it. A second call for the window returns the first inspector. The widgets of the
+    /// window keep their parents.
     /// - Parameters:
-    ///   - window: The GtkWindow, on screen or not yet.
+    ///   - window: The GtkWindow, realized or not.
     ///   - manager: The manager whose loads are shown. Default: the shared one.
-    ///   - showPane: Puts the inspector beside the content of the window, where the app wants it, when it opens; receives `nil` when
-    ///     it closes, to take it out again. The widget is at least 300 application pixels wide. Default: the inspector has a window of
-    ///     its own.
+    ///   - showPane: Called when the inspector opens, to place its widget next to the content of the window, and with `nil` when it
+    ///     closes, to remove the widget. The widget is at least 300 application pixels wide. Default: the inspector opens a
+    ///     separate window.
     @discardableResult
     public static func install(
         in window: some GtkWidgetConvertible,
@@ -52,7 +51,7 @@ public final class ImageInspector {
         return inspector
     }
 
-    /// Unavailable. The pointer of a window is wrapped, so that it is not taken for that of anything else.
+    /// Unavailable. A raw pointer does not say what it points to, so wrap it.
     @available(*, unavailable, message: "write install(in: WidgetPointer(window))")
     @discardableResult
     public static func install(
@@ -71,7 +70,7 @@ public final class ImageInspector {
             guard let self, opensWhenRealized else { return }
             isOpen = true
         }
-        // Without a surface there are no frames, and a window that is destroyed must have no child of ours.
+        // An unrealized window has no frames, and a destroyed one must not keep the inspector's children.
         for signal in ["unrealize", "destroy"] { window.raw.connect(signal) { [weak self] in self?.isOpen = false } }
     }
 
@@ -80,7 +79,7 @@ public final class ImageInspector {
         window = nil
     }
 
-    /// Whether the inspector is open. In a window that is not on screen yet, it opens with the window. Default: `false`.
+    /// Whether the inspector is open. If the window is not realized yet, the inspector opens with it. Default: `false`.
     public var isOpen: Bool {
         get { session != nil }
         set {
@@ -121,7 +120,7 @@ public final class ImageInspector {
             self?.isOpen = false
             return true
         }
-        // The window is destroyed by the handler, which GTK expects of whoever has one.
+        // The handler destroys the window: GTK leaves this to handlers of the signal.
         own.raw.connect("destroy") { [weak self] in
             self?.ownWindow = nil
             self?.isOpen = false

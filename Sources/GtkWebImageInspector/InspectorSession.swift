@@ -3,7 +3,7 @@ import FoundationEssentials
 import GtkWebImage
 import WebImageLinux
 
-/// Everything that exists while the inspector is open. Its end leaves no observation, no handler and no widget behind.
+/// All parts of an open inspector. Ending the session removes its observations, handlers and widgets.
 @MainActor
 final class InspectorSession {
     let pane: InspectorPane
@@ -19,13 +19,13 @@ final class InspectorSession {
     private var observation: ObservationToken?
     private var timer: Timer?
     private var shownID: Int?
-    /// The frames to come that draw the pane itself and are no reason to draw it again.
+    /// The number of coming frames that draw only the pane, and need no update.
     private var ownFrameCount = 0
 
     /// The lines of the last update, the oldest first.
     private(set) var lines: [LoadLine] = []
 
-    /// The milliseconds between two updates.
+    /// The milliseconds between updates.
     private static let interval: UInt32 = 100
 
     init(_ window: Widget, _ clock: OpaquePointer, _ manager: ImageManager) {
@@ -45,7 +45,6 @@ final class InspectorSession {
         update()
     }
 
-    /// Ends everything.
     func end() {
         observation?.cancel()
         observation = nil
@@ -56,7 +55,7 @@ final class InspectorSession {
         layer.remove()
     }
 
-    /// Selects a line, opens its details, and draws attention to its image.
+    /// Selects a line, shows its details, and flashes its image.
     func open(_ id: Int) {
         guard let line = pane.list.line(id) else { return }
         shownID = id
@@ -104,7 +103,7 @@ final class InspectorSession {
         }
     }
 
-    /// Updates soon, so that many changes cost one update.
+    /// Schedules an update, so that many changes cost one.
     private func scheduleUpdate() {
         guard observation != nil, timer?.isPending != true else { return }
         timer = .once(after: Self.interval) { [weak self] in self?.update() }
@@ -116,7 +115,7 @@ final class InspectorSession {
         if pane.showsDetails, let line = shownID.flatMap(pane.list.line) { showDetails(of: line) }
         marks.setLines(lines)
         pane.activity.update()
-        // In a window of its own the pane does not draw the window that is measured.
+        // A pane in a separate window does not draw the measured window.
         if UnsafeMutableRawPointer(gtk_widget_get_root(pane.widget)) == window.raw { ownFrameCount = 2 }
     }
 
@@ -125,7 +124,7 @@ final class InspectorSession {
     }
 }
 
-/// A weak reference that closures of other threads carry to the main thread.
+/// A weak reference that other threads can pass to the main thread.
 @MainActor
 private final class WeakSession {
     weak var session: InspectorSession?

@@ -2,7 +2,7 @@ internal import CWebImageGtk4
 public import GtkWebImage
 import WebImageLinux
 
-/// A GtkEntry, whose icons may be images.
+/// A GtkEntry, whose icons can be images.
 @preconcurrency @MainActor
 public final class Entry: EntryBindable {
     private let widget = makeWidget(gtk_entry_new)

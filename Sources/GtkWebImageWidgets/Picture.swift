@@ -4,8 +4,8 @@ import WebImageLinux
 
 /// A GtkPicture.
 ///
-/// The wrappers of this module are for apps without a GTK binding. Each owns one reference to its widget. All of it runs
-/// on the main thread, after `gtk_init`.
+/// The wrappers of this module are for apps without a GTK binding. Each owns a reference to its widget. Use them on the main
+/// thread, after `gtk_init`.
 @preconcurrency @MainActor
 public final class Picture: PictureBindable {
     private let widget = makeWidget(gtk_picture_new)
@@ -17,9 +17,9 @@ public final class Picture: PictureBindable {
     public var nativeWidgetPointer: UnsafeMutableRawPointer { widget.pointer }
 }
 
-/// Makes the widget of a wrapper and takes the reference that the wrapper owns. Swift may release a wrapper right after its pointer was
-/// read, so the widget stays for the call that gives it a parent. Without GTK the constructors end in a segmentation fault, which says
-/// nothing.
+/// Makes the widget of a wrapper, with the reference that the wrapper owns. Swift may release a wrapper right after its pointer is
+/// read, so the widget lives until a later turn of the main loop, and a parent can adopt it. Without GTK, the constructors would
+/// crash without a message.
 @MainActor
 func makeWidget(_ make: () -> UnsafeMutablePointer<GtkWidget>?) -> GObjectBox {
     guard gtk_is_initialized() != 0, let widget = make() else {

@@ -2,7 +2,7 @@ import FoundationEssentials
 import GtkWebImage
 import WebImageCore
 
-/// All that is known of a load, in groups of names and values.
+/// All known facts about a load, as groups of names and values.
 struct LoadDetails: Sendable, Equatable {
     /// A heading and its values.
     struct Group: Sendable, Equatable {
@@ -10,18 +10,17 @@ struct LoadDetails: Sendable, Equatable {
         var values: [Value]
     }
 
-    /// A name and what it stands for.
+    /// A name and its value.
     struct Value: Sendable, Equatable {
         let name: String
         let text: String
-        /// Whether the text is laid out in columns.
+        /// Whether the text has columns.
         var isMonospaced = false
     }
 
-    /// The groups, those without values left out.
+    /// The groups that have values.
     let groups: [Group]
 
-    /// - Parameter cacheKey: The key of the image in the caches.
     init(_ line: LoadLine, cacheKey: String) {
         groups = [
             Self.request(line, cacheKey), Self.image(line), Self.stages(line), Self.response(line), Self.error(line),
@@ -39,7 +38,7 @@ struct LoadDetails: Sendable, Equatable {
 
     private static func request(_ line: LoadLine, _ cacheKey: String) -> Group {
         var values = [Value(name: "URL", text: line.address)]
-        // The key is the URL of most images, whose secrets it shares.
+        // Usually the key equals the URL; then printing it would reveal the secrets of the URL.
         if cacheKey != line.url.absoluteString {
             values.append(Value(name: "Key", text: URL(string: cacheKey)?.textForMessages ?? cacheKey))
         } else {
@@ -107,7 +106,7 @@ struct LoadDetails: Sendable, Equatable {
         return Group(title: "Error", values: values)
     }
 
-    /// The header fields whose values name nobody and open nothing. The library leaves out the values of all others, too.
+    /// The header fields without personal data or secrets. The values of all others are left out.
     private static let harmlessHeaders: Set<String> = [
         "accept-ranges", "age", "cache-control", "content-encoding", "content-length", "content-range", "content-type",
         "date",

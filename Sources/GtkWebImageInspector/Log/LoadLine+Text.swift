@@ -2,9 +2,9 @@ import FoundationEssentials
 import GtkWebImage
 import WebImageCore
 
-// The words of a line. URLs are without what may be secret, for the text may end up in a bug report.
+// The texts of a line. URLs omit secrets, since the texts may appear in bug reports.
 extension LoadLine {
-    /// The URL for reading.
+    /// The URL without secrets.
     var address: String { url.textForMessages }
 
     /// The last part of the URL, on one line.
@@ -14,7 +14,7 @@ extension LoadLine {
         return String(text.prefix(200).map { $0.isNewline || $0.unicodeScalars.contains { $0.value < 32 } ? " " : $0 })
     }
 
-    /// Where the image came from, in a word.
+    /// The source of the image, in a word.
     package var sourceName: String {
         switch state {
         case .running: "Loading"
@@ -39,7 +39,7 @@ extension LoadLine {
         return parts.joined(separator: " · ")
     }
 
-    /// The line for whoever does not see the bars.
+    /// The line for users of assistive technology, who cannot see the bars.
     var spokenText: String {
         let stages = LoadStage.allCases.compactMap { stage in
             let duration = duration(of: stage)
@@ -48,7 +48,7 @@ extension LoadLine {
         return ([title, caption] + stages).joined(separator: ", ")
     }
 
-    /// The mark on a widget that shows the image: its source and the time that it took.
+    /// The badge on a widget that shows the image: its source and load time. `nil` for a cancelled load.
     var badge: String? {
         switch state {
         case .running: return "…"
@@ -60,7 +60,7 @@ extension LoadLine {
 }
 
 extension Duration {
-    /// The time in milliseconds, with digits that matter.
+    /// The time with a unit from µs to s, and few digits.
     package var inMilliseconds: String {
         let value = self / .milliseconds(1)
         if value < 0.05 { return "\(Int((value * 1000).rounded())) µs" }

@@ -1,9 +1,9 @@
 package import FoundationEssentials
 package import GtkWebImage
 
-/// What is known of one load: a line of the waterfall. It keeps no pixels.
+/// The facts about one load: a line of the waterfall. It keeps no pixels.
 package struct LoadLine: Sendable, Identifiable {
-    /// How far the load is.
+    /// The progress of the load.
     enum State: Sendable {
         case running
         case delivered(LoadSource)
@@ -11,23 +11,23 @@ package struct LoadLine: Sendable, Identifiable {
         case cancelled
     }
 
-    /// A failure after which the loader was asked again.
+    /// A failure after which the loader was called again.
     package struct Retry: Sendable {
         let error: ImageError
         let delay: Duration
     }
 
-    /// The number of the load, counted from the first one that was observed.
+    /// The number of the load, counting from the first observed load.
     package let id: Int
-    /// The URL that was requested.
+    /// The requested URL.
     package let url: URL
-    /// When it was requested.
+    /// When the load was requested.
     package let start: ContinuousClock.Instant
-    /// The stages that have ended, in the order in which they did.
+    /// The finished stages, in order of their ends.
     package private(set) var spans: [StageSpan] = []
-    /// Whether it is over, and how.
+    /// Whether and how the load has ended.
     private(set) var state = State.running
-    /// When it ended.
+    /// When the load ended.
     package private(set) var end: ContinuousClock.Instant?
     /// The size of the image in memory.
     package private(set) var pixelSize: PixelSize?
@@ -37,18 +37,18 @@ package struct LoadLine: Sendable, Identifiable {
     private(set) var format: ImageFormat?
     /// The bytes of the pixels.
     private(set) var pixelByteCount = 0
-    /// What the server has answered.
+    /// The response of the server.
     private(set) var head: ResponseHead?
     /// The times and sizes of the transfer.
     package private(set) var metrics: TransferMetrics?
-    /// The failures that were tried again.
+    /// The failures that were retried.
     package private(set) var retries: [Retry] = []
     /// The number of partial images.
     private(set) var partialCount = 0
-    /// The number of changes, for views that follow them.
+    /// The number of changes, which views compare.
     private(set) var revision = 0
 
-    /// A load that is tried again for hours has many.
+    /// A load that is retried for hours would collect too many.
     private static let spanLimit = 64
 
     private var requestTime: ContinuousClock.Instant?
@@ -64,12 +64,12 @@ package struct LoadLine: Sendable, Identifiable {
         if case .running = state { true } else { false }
     }
 
-    /// The time that a stage took, in all attempts.
+    /// The total time of a stage, in all attempts.
     package func duration(of stage: LoadStage) -> Duration {
         spans.reduce(.zero) { $1.stage == stage ? $0 + $1.duration : $0 }
     }
 
-    /// The time in which no stage was at work: the load waited for a thread or for other loads.
+    /// The time without any stage: the load waited for a thread or for other loads.
     var queuedDuration: Duration? {
         guard let end else { return nil }
         let busy = LoadStage.allCases.reduce(.zero) { $0 + duration(of: $1) }
@@ -79,7 +79,7 @@ package struct LoadLine: Sendable, Identifiable {
     /// The time from the request to the end.
     package var duration: Duration? { end.map { $0 - start } }
 
-    /// Adds a step.
+    /// Adds a step of the load.
     mutating func add(_ event: LoadTraceEvent) {
         revision += 1
         let time = event.time
@@ -87,7 +87,7 @@ package struct LoadLine: Sendable, Identifiable {
         case .requested, .stored:
             break
         case .memoryHit, .memoryMiss:
-            // A load looks again when the image may have come in the meantime.
+            // A load queries the cache again if the image may have been stored in the meantime.
             if duration(of: .memory) == .zero { add(.memory, from: start, to: time) }
         case .renditionHit(let duration), .diskHit(let duration), .diskMiss(let duration):
             add(.disk, lasting: duration, to: time)
@@ -128,7 +128,7 @@ package struct LoadLine: Sendable, Identifiable {
         pixelByteCount = response.image.byteCount
         head = response.head
         if let metrics = response.metrics { self.metrics = metrics }
-        // What was decoded on behalf of another load of the image, and a rendition, are not reported as steps.
+        // Decodes shared with another load, and renditions, are not reported as steps.
         if case .disk = response.source, duration(of: .decode) == .zero, response.durations.decoding > .zero {
             add(.decode, lasting: response.durations.decoding, to: readyTime ?? .now)
         }
@@ -154,7 +154,7 @@ package struct LoadLine: Sendable, Identifiable {
         add(stage, from: end - duration, to: end)
     }
 
-    /// Nothing of a load begins before it: work that it shares with an earlier one may have.
+    /// Clips a stage to the load, since shared work may have begun before it.
     private mutating func add(_ stage: LoadStage, from: ContinuousClock.Instant, to: ContinuousClock.Instant) {
         guard spans.count < Self.spanLimit else { return }
         spans.append(StageSpan(stage: stage, start: min(max(from, start), to), end: to))

@@ -1,34 +1,34 @@
 import FoundationEssentials
 import GtkWebImage
 
-/// The last loads of a manager, made of the steps that it reports.
+/// The last loads of a manager, built from reported steps.
 struct LoadLog: Sendable {
     /// The largest number of lines.
     static let limit = 500
 
-    /// The lines, the oldest first. Their numbers follow each other.
+    /// The lines, the oldest first, with consecutive numbers.
     private(set) var lines: [LoadLine] = []
     private var nextID = 0
-    /// The lines of loads that have not ended.
+    /// The running loads by ID.
     private var openLines: [ObjectIdentifier: Int] = [:]
-    /// The same by URL, for the steps that loads share.
+    /// The running loads by URL, for steps that loads share.
     private var openLinesByURL: [URL: [Int]] = [:]
-    /// The lines of images that widgets are taking from memory, on the main thread.
+    /// The lines of memory hits that widgets are receiving on the main thread.
     private var hits: [URL: Int] = [:]
 
     init() {}
 
-    /// The number of loads that were seen so far.
+    /// The number of loads since the log was made.
     var count: Int { nextID }
 
-    /// Removes all lines. Loads that run are forgotten.
+    /// Removes all lines. Running loads are forgotten.
     mutating func clear() {
         let count = nextID
         self = LoadLog()
         nextID = count
     }
 
-    /// Adds a step of a load. Steps of loads that began before the first one that was seen are ignored.
+    /// Adds a step of a load. Steps of loads that began before the log are ignored.
     mutating func add(_ event: LoadTraceEvent) {
         if case .requested = event.kind { return begin(event) }
         guard let load = event.loadID else { return addShared(event) }
@@ -44,7 +44,7 @@ struct LoadLog: Sendable {
         let line = LoadLine(id: nextID, url: event.url, start: event.time)
         nextID += 1
         lines.append(line)
-        // Removing from the front moves all others, so that it is done rarely.
+        // Removing lines from the front moves all others, so it happens rarely.
         if lines.count >= Self.limit * 2 { lines.removeFirst(lines.count - Self.limit) }
         if let load = event.loadID {
             openLines[load] = line.id
@@ -70,7 +70,7 @@ struct LoadLog: Sendable {
 }
 
 extension LoadTraceEvent {
-    /// Whether the load has ended.
+    /// Whether the step ends its load.
     fileprivate var isLast: Bool {
         switch kind {
         case .delivered, .failed, .cancelled: true

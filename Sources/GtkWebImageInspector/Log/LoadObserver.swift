@@ -2,28 +2,28 @@ import GtkWebImage
 import Synchronization
 import WebImageLinux
 
-/// Keeps the log of a manager on whatever threads the steps happen, and tells the main thread at most once until it looks.
+/// Logs the steps of a manager on any thread, and notifies the main thread once until it reads the log.
 final class LoadObserver: Sendable {
     private struct State {
         var log = LoadLog()
-        /// Whether the main thread has been told, and has not looked since.
+        /// Whether the main thread was notified and has not read the log since.
         var isAwaited = false
     }
 
     private let state = Mutex(State())
     private let onChange: @MainActor @Sendable () -> Void
 
-    /// - Parameter onChange: Called in a turn of the main loop after a change. The next call comes after a look.
+    /// - Parameter onChange: Called on the main loop after a change. ``look()`` enables the next call.
     init(onChange: @escaping @MainActor @Sendable () -> Void) {
         self.onChange = onChange
     }
 
-    /// Observes a manager for as long as the token exists.
+    /// Observes a manager until the token is released.
     func observe(_ manager: ImageManager) -> ObservationToken {
         manager.observe { [weak self] in self?.add($0) }
     }
 
-    /// The lines, the oldest first.
+    /// Reads the lines, the oldest first.
     func look() -> [LoadLine] {
         state.withLock { state in
             state.isAwaited = false
@@ -31,7 +31,7 @@ final class LoadObserver: Sendable {
         }
     }
 
-    /// The number of loads that were seen so far.
+    /// The number of loads since observation began.
     var count: Int { state.withLock { $0.log.count } }
 
     func clear() {

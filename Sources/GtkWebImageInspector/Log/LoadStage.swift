@@ -1,21 +1,19 @@
-/// A stage of a load, in the order in which they happen.
+/// The stages of a load, in order.
 package enum LoadStage: Int, CaseIterable, Sendable {
-    /// The look into the memory cache.
+    /// The look-up in the memory cache.
     case memory
-    /// Reading the disk cache.
+    /// The look-up in the disk cache.
     case disk
-    /// The time from asking the loader to the first byte: its queue, the connection, and the server.
+    /// The time from calling the loader to the first byte: its queue, the connection and the server.
     case waiting
-    /// The time from the first byte to the last one.
+    /// The time from the first byte to the last.
     case transfer
-    /// Decoding.
     case decode
     /// The transformer of the request.
     case transform
-    /// The way back to the main loop, and the callbacks.
+    /// Delivery on the main loop, and the callbacks.
     case shown
 
-    /// The name of the stage.
     package var name: String {
         switch self {
         case .memory: "Memory"
@@ -29,15 +27,13 @@ package enum LoadStage: Int, CaseIterable, Sendable {
     }
 }
 
-/// The part of a load that one stage took.
+/// The span of one stage of a load.
 package struct StageSpan: Sendable, Equatable {
-    /// The stage.
     package let stage: LoadStage
-    /// When it began.
+    /// When the stage began.
     package let start: ContinuousClock.Instant
-    /// When it ended.
+    /// When the stage ended.
     package let end: ContinuousClock.Instant
 
-    /// How long it took.
     package var duration: Duration { end - start }
 }

@@ -2,23 +2,23 @@ internal import CWebImageGtk4
 internal import CWebImageGtkShims
 import WebImageLinux
 
-/// A widget that a closure draws. It asks for no room and takes no input.
+/// A widget that a closure draws. It requests no size and receives no input.
 @MainActor
 final class Canvas {
     let widget: Widget
-    /// The GdkPaintable that calls back. The widget has a reference, too, until it is destroyed.
+    /// The GdkPaintable that calls the closure. The widget also retains it until it is destroyed.
     private let paintable: GObjectBox
     private let content: Content
 
-    /// The closure and what it draws for. GTK owns it with the paintable.
+    /// The closure and its widget. The paintable owns this object.
     @MainActor
     fileprivate final class Content {
-        /// The widget that draws, which is alive when it does.
+        /// The drawn widget. It is alive while the paintable draws.
         var widget: Widget?
         var draw: (Painter) -> Void = { _ in }
     }
 
-    /// Draws the widget. It must not hold its owner strongly.
+    /// Draws the widget. The closure must capture its owner weakly.
     var draw: (Painter) -> Void {
         get { content.draw }
         set {
@@ -43,7 +43,7 @@ final class Canvas {
     }
 }
 
-/// One pass of drawing on a canvas, in application pixels.
+/// One drawing pass of a canvas, in application pixels.
 @MainActor
 struct Painter {
     let width: Double
@@ -55,7 +55,7 @@ struct Painter {
         (self.snapshot, self.widget, self.width, self.height) = (snapshot, widget, width, height)
     }
 
-    /// The text color, faded.
+    /// The text color with reduced alpha.
     func foreground(_ alpha: Float) -> GdkRGBA {
         var color = GdkRGBA()
         gwi_widget_get_color(widget, &color)
@@ -142,9 +142,9 @@ struct Box: Equatable {
     }
 }
 
-/// The functions of the paintable. GTK calls them on the main thread, except `release`.
+/// The callbacks of the paintable. GTK calls them on the main thread, except `release`.
 private enum CanvasCallbacks {
-    /// Allocated once and never freed, like a class structure.
+    /// The table is allocated once and never freed, like a class structure.
     @MainActor static let table: UnsafePointer<GwiPaintableFunctions> = {
         let table = UnsafeMutablePointer<GwiPaintableFunctions>.allocate(capacity: 1)
         table.initialize(

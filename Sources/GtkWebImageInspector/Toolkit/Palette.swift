@@ -1,7 +1,7 @@
 internal import CWebImageGtk4
 import WebImageCore
 
-/// The colors of stages and sources, which stand out on light and on dark. No view tells anything by color alone.
+/// The colors of stages and sources, visible on light and dark backgrounds. Each view also states their meaning in text.
 enum Palette {
     static func color(of stage: LoadStage) -> GdkRGBA {
         switch stage {
@@ -21,7 +21,7 @@ enum Palette {
     static let slowFrame = color(0xFF7800)
     static let highlight = color(0xF66151)
 
-    /// The background of white text.
+    /// The background color of a badge, for white text.
     static func badge(of line: LoadLine) -> GdkRGBA {
         switch line.state {
         case .delivered(.memory): color(0x1B6B45)
@@ -34,7 +34,7 @@ enum Palette {
 
     static let badgeText = color(0xFFFFFF)
 
-    /// Makes an opaque color of 0xRRGGBB.
+    /// Makes an opaque color from 0xRRGGBB.
     private static func color(_ rgb: UInt32) -> GdkRGBA {
         func channel(_ shift: UInt32) -> Float { Float(rgb >> shift & 255) / 255 }
         return GdkRGBA(red: channel(16), green: channel(8), blue: channel(0), alpha: 1)

@@ -12,7 +12,6 @@ final class Timer {
     /// Whether the closure may still run.
     var isPending: Bool { context.body != nil }
 
-    /// Runs a closure once.
     static func once(after milliseconds: UInt32, _ body: @escaping @MainActor () -> Void) -> Timer {
         Timer(every: milliseconds) {
             body()
@@ -20,7 +19,7 @@ final class Timer {
         }
     }
 
-    /// Runs a closure for as long as it returns `true`.
+    /// Runs a closure repeatedly while it returns `true`.
     init(every milliseconds: UInt32, _ body: @escaping @MainActor () -> Bool) {
         context.body = body
         let call: GSourceFunc = { context in
@@ -36,7 +35,7 @@ final class Timer {
         }
     }
 
-    /// Keeps the closure from running again.
+    /// Prevents further runs of the closure.
     func cancel() {
         context.body = nil
     }

@@ -4,7 +4,7 @@ import WebImageLinux
 
 typealias Widget = UnsafeMutablePointer<GtkWidget>
 
-// The widgets that the views are made of.
+// The building blocks of the views.
 
 extension UnsafeMutablePointer where Pointee == GtkWidget {
     var native: OpaquePointer { OpaquePointer(self) }
@@ -12,7 +12,7 @@ extension UnsafeMutablePointer where Pointee == GtkWidget {
 
     func cast<T>(to type: T.Type) -> UnsafeMutablePointer<T> { raw.assumingMemoryBound(to: type) }
 
-    /// Sets the text that assistive technology reads out instead of the content.
+    /// Sets the text that assistive technology reads instead of the content.
     func setAccessibleLabel(_ text: String) {
         var value = GValue()
         g_value_init(&value, g_type_from_name("gchararray"))
@@ -37,7 +37,7 @@ func box(_ orientation: GtkOrientation, spacing: Int32 = 6, _ children: [Widget]
     return box
 }
 
-/// Makes a label that shows text as it is, markup included.
+/// Makes a label that shows its text without parsing markup.
 @MainActor
 func label(_ text: String, _ classes: String...) -> Widget {
     let label = gtk_label_new(text)!
@@ -46,7 +46,7 @@ func label(_ text: String, _ classes: String...) -> Widget {
     return label
 }
 
-/// Makes a label that wraps, within words too where they are long.
+/// Makes a label that wraps, even within long words.
 @MainActor
 func wrappingLabel(_ text: String, _ classes: String...) -> Widget {
     let label = label(text)
@@ -56,7 +56,7 @@ func wrappingLabel(_ text: String, _ classes: String...) -> Widget {
     return label
 }
 
-/// Makes a label of one line, whose middle gives way.
+/// Makes a label of one line that is shortened in the middle.
 @MainActor
 func shortLabel(_ text: String, _ classes: String...) -> Widget {
     let label = label(text)
@@ -106,7 +106,7 @@ func scrolled(_ child: Widget) -> Widget {
     return scrolled
 }
 
-/// Lets Tab leave a list, while GTK would lead it through all rows, as the arrows do.
+/// Lets Tab leave a list. By default, GTK's Tab goes through all rows, as the arrow keys do.
 @MainActor
 func leaveByTab(_ list: Widget) {
     let ways = [(GdkModifierType(rawValue: 0), GTK_DIR_TAB_FORWARD), (GDK_SHIFT_MASK, GTK_DIR_TAB_BACKWARD)]
@@ -123,7 +123,7 @@ func leaveByTab(_ list: Widget) {
     }
 }
 
-/// Calls a closure when a key is pressed in a widget or within it.
+/// Calls a closure when a key is pressed in a widget or its descendants.
 @MainActor
 func onKey(
     _ key: UInt32,

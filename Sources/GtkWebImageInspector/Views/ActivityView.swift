@@ -2,7 +2,7 @@ internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
 
-/// The frames of the window, the memory cache against its limit, and what loaders and decoders do.
+/// Shows the frames of the window, the memory cache and its limit, and running loads and decodes.
 @MainActor
 final class ActivityView {
     let widget: Widget
@@ -15,9 +15,9 @@ final class ActivityView {
     private let meter: FrameMeter
     private var statistics = MemoryCacheStatistics()
 
-    /// The time of a frame at 60 frames a second, in seconds.
+    /// The seconds of a frame at 60 frames a second.
     private static let frameTime = 1.0 / 60
-    /// The time that the height of the graph stands for.
+    /// The seconds at the top of the graph.
     private static let highest = 0.05
 
     init(_ manager: ImageManager, _ meter: FrameMeter) {
@@ -39,7 +39,6 @@ final class ActivityView {
         memory.draw = { [weak self] in self?.drawMemory($0) }
     }
 
-    /// The texts of the view.
     var texts: [String] {
         [frameText, memoryText, workText].map { String(cString: gtk_label_get_text($0.native)) }
     }
@@ -59,7 +58,7 @@ final class ActivityView {
         memory.invalidate()
     }
 
-    /// A label that gets the same text again would be laid out again.
+    /// Setting the same text would cause a new layout.
     private func setText(_ label: Widget, _ text: String) {
         if String(cString: gtk_label_get_text(label.native)) != text { gtk_label_set_text(label.native, text) }
     }
@@ -80,7 +79,7 @@ final class ActivityView {
     }
 
     private func drawMemory(_ painter: Painter) {
-        // A GtkPicture is never offered less than 16 pixels where there is room.
+        // GTK gives a GtkPicture at least 16 pixels if there is space.
         let (y, height) = (max(painter.height - 8, 0) / 2, min(painter.height, 8))
         painter.fill(Box(x: 0, y: y, width: painter.width, height: height), radius: 4, painter.foreground(0.15))
         guard statistics.maximumByteCount > 0 else { return }

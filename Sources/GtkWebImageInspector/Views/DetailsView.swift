@@ -2,13 +2,13 @@ internal import CWebImageGtk4
 import FoundationEssentials
 import WebImageLinux
 
-/// All that is known of one load.
+/// Shows all known facts about one load.
 @MainActor
 final class DetailsView {
     let widget: Widget
-    /// Called when the user goes back to the list.
+    /// Called when the user returns to the list.
     var onBack: () -> Void = {}
-    /// Called to draw attention to the image in the window. Returns whether it is on screen.
+    /// Called to flash the image in the window. Returns whether it is on screen.
     var onFlash: () -> Bool = { false }
 
     private let back: Widget
@@ -21,7 +21,7 @@ final class DetailsView {
         let header = box(GTK_ORIENTATION_HORIZONTAL, spacing: 6)
         widget = box(GTK_ORIENTATION_VERTICAL, spacing: 6, [header])
         let scrolled = scrolled(content)
-        // Leaves room for the scrollbar.
+        // The margin leaves space for the scrollbar.
         gtk_widget_set_margin_end(content, 12)
         gtk_widget_set_hexpand(title, 1)
         gtk_widget_set_visible(notice, 0)
@@ -32,7 +32,7 @@ final class DetailsView {
         let copy = button("Copy", tooltip: "Copy all of this as text") { [weak self] in self?.copy() }
         back.raw.connect("clicked") { [weak self] in self?.onBack() }
         for child in [back, title, flash, copy] { gtk_box_append(header.cast(to: GtkBox.self), child) }
-        // A scrolled window gets no focus, so that keys could not scroll it.
+        // A scrolled window is not focusable by default, and keys could not scroll it.
         gtk_widget_set_focusable(scrolled, 1)
         scrolled.setAccessibleLabel("Details")
         onKey(UInt32(GDK_KEY_Escape), in: widget) { [weak self] in
@@ -41,20 +41,20 @@ final class DetailsView {
         }
     }
 
-    /// What is shown, as text.
+    /// The displayed text.
     var text: String? { details?.text }
 
     func focus() {
         gtk_widget_grab_focus(back)
     }
 
-    /// Says whether the image was found in the window.
+    /// Shows whether the image was found in the window.
     func setFound(_ isFound: Bool) {
         gtk_label_set_text(notice.native, "No widget on screen shows this URL now.")
         gtk_widget_set_visible(notice, isFound ? 0 : 1)
     }
 
-    /// Shows a load, and does nothing when it is on display already.
+    /// Shows a load, unless it is already displayed.
     func show(_ line: LoadLine, _ details: LoadDetails) {
         guard details != self.details else { return }
         self.details = details

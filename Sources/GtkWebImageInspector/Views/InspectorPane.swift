@@ -2,7 +2,7 @@ internal import CWebImageGtk4
 import GtkWebImage
 import WebImageLinux
 
-/// The content of the inspector: its controls, the activity, and the requests or the details of one.
+/// The content of the inspector: controls, activity, and the list of requests or the details of one.
 @MainActor
 final class InspectorPane {
     let widget: Widget
@@ -59,7 +59,7 @@ final class InspectorPane {
         }
     }
 
-    /// Whether the button that picks is down.
+    /// Whether the button that picks an image is pressed.
     var isPicking: Bool { gtk_toggle_button_get_active(pick.cast(to: GtkToggleButton.self)) != 0 }
 
     func setPicking(_ isPicking: Bool) {
@@ -70,7 +70,7 @@ final class InspectorPane {
         gtk_toggle_button_set_active(badges.cast(to: GtkToggleButton.self), isOn ? 1 : 0)
     }
 
-    /// Hides the title and the button that closes, which a window has in its title bar.
+    /// Hides the title and close button, which a separate window has in its title bar.
     func hideHeader() {
         gtk_widget_set_visible(header, 0)
     }

@@ -1,6 +1,6 @@
 internal import CWebImageGtk4
 
-/// The names of the stages beside their colors.
+/// The names of the stages, next to their colors.
 @MainActor
 enum Legend {
     static func make() -> Widget {
@@ -20,7 +20,7 @@ enum Legend {
             let name = label(stage.name, "small")
             gtk_flow_box_insert(flow.native, box(GTK_ORIENTATION_HORIZONTAL, spacing: 4, [swatch.widget, name]), -1)
         }
-        // A flow box whose children take no focus keeps Tab from what follows it.
+        // A flow box without focusable children would trap Tab.
         gtk_widget_set_can_focus(flow, 0)
         return flow
     }

@@ -1,9 +1,9 @@
 internal import CWebImageGtk4
 
-/// The bars of a line: a track from the request to the end, and on it the stages, each in its color.
+/// The bars of a line: a track from request to end, with each stage in its color.
 @MainActor
 struct StageBar {
-    /// The time that the width stands for, and where it begins.
+    /// The start and length of time across the width.
     struct Axis: Equatable {
         let start: ContinuousClock.Instant
         let length: Duration
@@ -14,7 +14,7 @@ struct StageBar {
         }
     }
 
-    /// The axes of lines: requests that follow each other closely share one, so that it shows what overlapped.
+    /// The axes of lines. Requests in quick succession share one, so that it shows their overlap.
     static func axes(of lines: [LoadLine], now: ContinuousClock.Instant) -> [Int: Axis] {
         var axes: [Int: Axis] = [:]
         var group: [Int] = []
@@ -45,7 +45,7 @@ struct StageBar {
         for span in line.spans {
             let start = axis.position(of: span.start, in: painter.width)
             let end = axis.position(of: span.end, in: painter.width)
-            // What takes microseconds is visible all the same.
+            // A minimum width keeps stages of microseconds visible.
             let width = max(end - start, 1.5)
             let x = min(start, painter.width - width)
             painter.fill(Box(x: x, y: 0, width: width, height: painter.height), Palette.color(of: span.stage))

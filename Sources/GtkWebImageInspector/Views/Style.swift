@@ -1,11 +1,11 @@
 internal import CWebImageGtk4
 
-/// The rules of the inspector's own widgets. Colors derive from those of the text, so that they suit every theme.
+/// The CSS of the inspector's widgets. Colors derive from the text color, so they suit every theme.
 @MainActor
 enum Style {
     private static var isLoaded = false
 
-    /// Adds the rules to the display, once.
+    /// Adds the CSS to the display, once.
     static func load() {
         guard !isLoaded, let display = gdk_display_get_default() else { return }
         isLoaded = true

@@ -1,11 +1,11 @@
 internal import CWebImageGtk4
 import WebImageLinux
 
-/// The list of loads, the newest first. Its rows are made as they are scrolled to.
+/// The list of loads, the newest first. GTK makes rows as they scroll into view.
 @MainActor
 final class WaterfallList {
     let widget: Widget
-    /// Called with the number of the line that the user has opened.
+    /// Called with the number of a line that the user opens.
     var onOpen: (Int) -> Void = { _ in }
 
     private let list: Widget
@@ -13,7 +13,7 @@ final class WaterfallList {
     private let selection: OpaquePointer
     private var lines: ArraySlice<LoadLine> = []
     private var axes: [Int: StageBar.Axis] = [:]
-    /// The rows that show a line, by the address of their GtkListItem.
+    /// The visible rows by the address of their GtkListItem.
     private var rows: [UInt: WaterfallRow] = [:]
     private let empty: Widget
     private let stack: Widget
@@ -46,10 +46,9 @@ final class WaterfallList {
         }
     }
 
-    /// The number of rows.
     var count: Int { Int(g_list_model_get_n_items(model)) }
 
-    /// Takes over the lines, the oldest first, whose numbers follow each other.
+    /// Shows lines, the oldest first, with consecutive numbers.
     func setLines(_ new: [LoadLine]) {
         let old = lines
         lines = new[...]
@@ -61,13 +60,13 @@ final class WaterfallList {
         // The model has the newest line first.
         if removed > 0 { splice(at: count - removed, removing: removed, adding: []) }
         if !added.isEmpty { splice(at: 0, removing: 0, adding: added.map { "\($0.id)" }) }
-        // A list keeps the rows that it shows when others come above them.
+        // GTK keeps the scroll position of visible rows when rows are added above.
         if isAtTop, !added.isEmpty { scroll(to: 0) }
         for (address, row) in rows { show(row, OpaquePointer(bitPattern: address)!) }
         gtk_stack_set_visible_child_name(stack.native, new.isEmpty ? "empty" : "list")
     }
 
-    /// The line with a number, if it is still there.
+    /// The line with a number, unless it was removed.
     func line(_ id: Int) -> LoadLine? {
         guard let first = lines.first?.id, id >= first, id - first < lines.count else { return nil }
         return lines[lines.startIndex + id - first]
@@ -98,8 +97,6 @@ final class WaterfallList {
         gtk_string_list_splice(model, guint(position), guint(count), &strings)
         for string in strings { free(UnsafeMutableRawPointer(mutating: string)) }
     }
-
-    // Rows
 
     private func setUp(_ address: UInt) {
         let row = WaterfallRow()

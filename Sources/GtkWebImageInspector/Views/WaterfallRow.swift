@@ -21,7 +21,7 @@ final class WaterfallRow {
         }
     }
 
-    /// Shows a line. Does nothing when neither the line nor its axis has changed.
+    /// Shows a line, unless it and its axis are unchanged.
     func show(_ line: LoadLine, on axis: StageBar.Axis?, of item: OpaquePointer) {
         guard line.id != self.line?.id || line.revision != self.line?.revision || axis != self.axis else { return }
         let isSame = line.id == self.line?.id && line.revision == self.line?.revision

@@ -1,22 +1,21 @@
 internal import CWebImageGtk4
 import WebImageLinux
 
-/// The frames of a window in the last ten seconds. It follows frames that are drawn anyway and asks for none.
+/// Measures the frames of a window in the last ten seconds. It requests no frames itself.
 @MainActor
 final class FrameMeter {
-    /// One frame.
     struct Frame {
         /// The time on the monotonic clock, in seconds.
         let time: Double
-        /// The seconds since the frame before; `nil` after a rest, in which nothing had to be drawn.
+        /// The seconds since the previous frame; `nil` after a pause without changes.
         let interval: Double?
-        /// The seconds for which the frame kept the main thread.
+        /// The seconds of main-thread time of the frame.
         let work: Double
     }
 
-    /// The time that the meter looks back, in seconds.
+    /// The seconds that the meter covers.
     static let period = 10.0
-    /// Whatever animates draws more often than this. A longer gap is a rest.
+    /// Animations draw more often than this; a longer interval is a pause.
     private static let longestInterval = 0.2
 
     /// The frames, the oldest first.
@@ -36,13 +35,12 @@ final class FrameMeter {
         ]
     }
 
-    /// Ends the measurement.
     func stop() {
         for handler in handlers { clock.pointer.disconnect(handler) }
         handlers = []
     }
 
-    /// The frames drawn in the last second, and the longest interval between two of the period, in seconds.
+    /// The number of frames in the last second, and the longest interval of the period in seconds.
     var summary: (count: Int, longest: Double) {
         let now = Double(g_get_monotonic_time()) / 1_000_000
         return (frames.count { now - $0.time <= 1 }, frames.compactMap(\.interval).max() ?? 0)
@@ -54,7 +52,7 @@ final class FrameMeter {
         let interval = frames.last.map { time - $0.time }.flatMap { $0 < Self.longestInterval ? $0 : nil }
         frames.append(Frame(time: time, interval: interval, work: start > 0 ? Double(now - start) / 1_000_000 : 0))
         let old = frames.prefix { time - $0.time > Self.period }.count
-        // Frames come up to a few hundred times a second.
+        // At a few hundred frames a second, removing old frames each time would be slow.
         if old > 600 || frames.count > 4000 { frames.removeFirst(max(old, frames.count - 4000)) }
         onFrame()
     }

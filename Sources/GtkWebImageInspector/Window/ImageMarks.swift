@@ -2,7 +2,7 @@ internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
 
-/// What is drawn above the images of a window: badges with their source and time, and a flash around those of a line.
+/// Draws marks over the images of a window: badges with source and time, and a flashing frame around the images of a line.
 @MainActor
 final class ImageMarks {
     /// A badge in a corner of an image.
@@ -21,7 +21,7 @@ final class ImageMarks {
     private var badges: [Badge] = []
     private var lines: [URL: LoadLine] = [:]
     private var flashing: (url: URL, beat: Int)?
-    /// The boxes that flash.
+    /// The flashing boxes.
     private(set) var flashes: [Box] = []
     private var timer: Timer?
 
@@ -41,10 +41,10 @@ final class ImageMarks {
         timer?.cancel()
     }
 
-    /// The texts of the badges that are drawn.
+    /// The texts of the drawn badges.
     var badgeTexts: [String] { badges.map(\.text) }
 
-    /// Takes over what is known of the loads. The newest line of a URL counts.
+    /// Adopts the lines. The newest line of a URL counts.
     func setLines(_ lines: [LoadLine]) {
         guard showsBadges else {
             self.lines = [:]
@@ -54,8 +54,8 @@ final class ImageMarks {
         update()
     }
 
-    /// Draws attention to the widgets that show a URL. Where the user wants less motion, a frame around them stays for as long.
-    /// - Returns: Whether any is on screen.
+    /// Flashes the widgets that show a URL. If the user prefers reduced motion, a frame stays for the same time instead.
+    /// - Returns: Whether such a widget is on screen.
     @discardableResult
     func flash(_ url: URL) -> Bool {
         timer?.cancel()
@@ -85,7 +85,7 @@ final class ImageMarks {
         return g_value_get_boolean(&value) == 0
     }
 
-    /// Finds the widgets anew. Draws only when something has changed.
+    /// Searches the widgets again, and draws only after a change.
     private func update() {
         guard showsBadges || flashing != nil || !badges.isEmpty || !flashes.isEmpty else { return }
         let visible = showsBadges || flashing != nil ? images.visible : []
@@ -106,7 +106,7 @@ final class ImageMarks {
         for badge in badges {
             let text = painter.makeText(badge.text)
             let box = Box(x: badge.box.x + 4, y: badge.box.y + 4, width: text.width + 10, height: text.height + 2)
-            // It would cover a small image, and the next one.
+            // A badge must not cover a small image or its neighbor.
             guard box.width + 8 <= badge.box.width, box.height + 8 <= badge.box.height else { continue }
             let color = GdkRGBA(red: badge.color[0], green: badge.color[1], blue: badge.color[2], alpha: 0.92)
             painter.fill(box, radius: 6, color)

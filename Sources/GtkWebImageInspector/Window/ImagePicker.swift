@@ -2,15 +2,15 @@ internal import CWebImageGtk4
 import FoundationEssentials
 import WebImageLinux
 
-/// Lets the next click in a window choose an image. Until then the widgets of the window get no clicks.
+/// Lets the next click in a window pick an image. Until then, its widgets receive no clicks.
 @MainActor
 final class ImagePicker {
     private let window: Widget
     private let images: WindowImages
     private let gesture: OpaquePointer
-    /// Called with the URL of the image that was clicked; `nil` where there is none.
+    /// Called with the URL of the clicked image; `nil` if there is none.
     var onPick: (URL?) -> Void = { _ in }
-    /// The widget in which clicks do what they always do: the inspector itself.
+    /// The inspector's widget, where clicks work as usual.
     var exempt: Widget?
 
     init(_ window: Widget) {
@@ -18,7 +18,7 @@ final class ImagePicker {
         images = WindowImages(window: window)
         gesture = gtk_gesture_click_new()
         gtk_event_controller_set_propagation_phase(gesture, GTK_PHASE_NONE)
-        // The arguments of the signal are numbers, of which the first one alone would be passed on.
+        // connectWithArgument(_:) would pass only the first of the signal's numbers.
         UnsafeMutableRawPointer(gesture).connect("pressed") { [weak self] in self?.pressed() }
         gtk_widget_add_controller(window, gesture)
     }

@@ -1,14 +1,14 @@
 internal import CWebImageGtk4
 import WebImageLinux
 
-/// A canvas above the content of a window. It takes part neither in the layout of the window nor in its input.
+/// A canvas above the content of a window, without effect on its layout and input.
 ///
-/// It is a child of the window itself, for GtkWindow draws all of its children and lays out only its content and its title bar. So
-/// nothing of the app gets another parent, which would end loads. The layer is given its size after each layout of the window.
+/// The canvas is a child of the window itself: GtkWindow draws all its children, but lays out only its content and title bar. So no
+/// widget of the app changes its parent, which would cancel loads. The layer gets its size after each layout of the window.
 @MainActor
 final class OverlayLayer {
     let canvas = Canvas()
-    /// Called after each layout of the window, in which widgets may have moved.
+    /// Called after each layout of the window, which may have moved widgets.
     var onLayout: () -> Void = {}
 
     private let window: Widget
@@ -24,7 +24,7 @@ final class OverlayLayer {
         gtk_widget_queue_allocate(window)
     }
 
-    /// Takes the layer out of the window.
+    /// Removes the layer from the window.
     func remove() {
         guard let handler = handler.take() else { return }
         clock.pointer.disconnect(handler)

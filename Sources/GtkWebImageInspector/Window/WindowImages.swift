@@ -2,13 +2,13 @@ internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
 
-/// The images of a window, and where they are.
+/// The images of a window and their positions.
 @MainActor
 struct WindowImages {
-    /// A widget with an image, of which some part is visible.
+    /// A widget with an image that is at least partly visible.
     struct Visible: Equatable {
         let url: URL
-        /// The part of the widget that is visible, in the coordinates of the window.
+        /// The visible part of the widget, in window coordinates.
         let box: Box
     }
 
@@ -21,7 +21,7 @@ struct WindowImages {
         }
     }
 
-    /// The image at a point in the coordinates of the window: that of the nearest widget around what is there.
+    /// The image at a point in window coordinates, from the innermost widget with an image.
     func url(x: Double, y: Double) -> URL? {
         let images = WidgetPointer(window.raw).images.bound
         var next = gtk_widget_pick(window, x, y, GTK_PICK_DEFAULT)
@@ -36,7 +36,7 @@ struct WindowImages {
         image.widget.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self)
     }
 
-    /// The part of a widget that neither its window nor an ancestor such as the viewport of a scrolled window cuts off.
+    /// The part of a widget that is not clipped by its window or by an ancestor, such as a viewport.
     private func visibleBox(of widget: Widget) -> Box? {
         guard gtk_widget_get_mapped(widget) != 0, var bounds = bounds(of: widget) else { return nil }
         var ancestor = gtk_widget_get_parent(widget)
