@@ -1,7 +1,7 @@
 package import WebImageCore
 
 extension CoderRegistry {
-    /// The decoders of the formats that the library knows by itself.
+    /// The decoders of the formats that the library decodes itself.
     package static var ownDecoders: [any ImageDecoding] {
         [JPEGCoder(), PNGCoder(), GIFCoder(), WebPCoder(), TIFFCoder(), BMPCoder(), ICOCoder()]
     }
@@ -11,7 +11,7 @@ extension CoderRegistry {
         [JPEGEncoder(), WebPEncoder(), PNGEncoder(), GIFEncoder()]
     }
 
-    /// How to install a decoder of a format on Debian.
+    /// The instructions for installing a decoder of a format on Debian.
     @Sendable package static func debianRemedy(for format: ImageFormat) -> String? {
         if format == .pdf {
             return "Add PDFCoder of the product WebImagePDF to ImageManager.Configuration.decoders, and install the "
@@ -20,7 +20,7 @@ extension CoderRegistry {
         return debianPackage(of: format).map { "Install the Debian package \($0)." }
     }
 
-    /// The Debian package that decodes a format, when it is not part of this library's dependencies.
+    /// The Debian package that decodes a format, if the library does not depend on it.
     private static func debianPackage(of format: ImageFormat) -> String? {
         switch format {
         case .svg: "librsvg2-common"

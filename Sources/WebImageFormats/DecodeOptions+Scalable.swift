@@ -1,9 +1,8 @@
 package import WebImageCore
 
 extension DecodeOptions {
-    /// What counts as the size of a drawing that is to fit a box: larger than any screen, but within the limit, so that no box
-    /// makes the loader draw more.
-    /// - Returns: `nil` when the drawing is not to fit a box.
+    /// The assumed natural size of a vector image that is fitted to a box. It is larger than any screen but within the pixel limit,
+    /// so that no box makes the loader draw more. `nil` if the options have no box.
     package func scalableSize(_ natural: PixelSize) -> PixelSize? {
         guard !natural.isEmpty else { return nil }
         switch size {

@@ -1,14 +1,13 @@
 import Glibc
 import WebImageCore
 
-/// A frame of an animation that is written, as whole pixels: red in the lowest byte, alpha in the highest.
+/// A frame of an animation to encode, as packed pixels: red in the lowest byte, alpha in the highest.
 ///
-/// Its memory is that of malloc, which can fail, so that an image for which there is none is an error and not a crash.
+/// The memory is from malloc, because a failed allocation must be an error and not a crash.
 final class PackedFrame {
     let size: PixelSize
     private let memory: UnsafeMutableBufferPointer<UInt32>
 
-    /// - Returns: `nil` when there is no memory.
     private init?(uninitialized size: PixelSize) {
         let count = size.pixelCount
         guard let start = malloc(count.boundedProduct(MemoryLayout<UInt32>.size)) else { return nil }
@@ -20,8 +19,7 @@ final class PackedFrame {
         free(memory.baseAddress)
     }
 
-    /// The pixels of a buffer, with colors multiplied by alpha.
-    /// - Returns: `nil` when there is no memory.
+    /// The pixels of a buffer, with premultiplied alpha; `nil` if out of memory.
     convenience init?(_ buffer: PixelBuffer) {
         precondition(buffer.colors == .standard, "Frames have four bytes a pixel")
         self.init(uninitialized: buffer.size)
@@ -35,8 +33,7 @@ final class PackedFrame {
         }
     }
 
-    /// A rectangle of a frame, transparent (0) where another frame has the same pixels.
-    /// - Returns: `nil` when there is no memory.
+    /// A rectangle of a frame, transparent (0) where the pixels equal another frame's; `nil` if out of memory.
     convenience init?(_ frame: PackedFrame, in rect: PixelRect, since shown: PackedFrame?) {
         self.init(uninitialized: rect.size)
         frame.withPixels { pixels in
@@ -56,7 +53,7 @@ final class PackedFrame {
         withExtendedLifetime(self) { body(UnsafeBufferPointer(memory)) }
     }
 
-    /// Makes pixels opaque, or transparent where they are less than half opaque. Transparent ones are 0.
+    /// Makes pixels opaque if they are at least half opaque, and otherwise transparent (0).
     func removeTranslucency() {
         for index in memory.indices {
             let pixel = memory[index]
@@ -82,10 +79,10 @@ final class PackedFrame {
         }
     }
 
-    /// The smallest rectangle around the pixels that are not those of another frame; `nil` when there are none.
+    /// The smallest rectangle around the pixels that differ from another frame; `nil` if there are none.
     func changes(since other: PackedFrame) -> PixelRect? { box(other) { $0 != $1 } }
 
-    /// The smallest rectangle around the pixels that are transparent here and not in another frame; `nil` when there are none.
+    /// The smallest rectangle around the pixels that are transparent only in this frame; `nil` if there are none.
     func gaps(since other: PackedFrame) -> PixelRect? { box(other) { $0 == 0 && $1 != 0 } }
 
     @inline(__always)
@@ -112,8 +109,7 @@ final class PackedFrame {
         }
     }
 
-    /// The pixels of a rectangle as a buffer.
-    /// - Returns: `nil` when there is no memory.
+    /// The pixels of a rectangle as a buffer; `nil` if out of memory.
     func buffer(_ rect: PixelRect, _ format: PixelBuffer.Format) -> PixelBuffer? {
         PixelBuffer(size: rect.size, format: format) { memory in
             withPixels { pixels in
@@ -134,7 +130,7 @@ final class PackedFrame {
 }
 
 extension PixelRect {
-    /// The smallest rectangle around both.
+    /// The smallest rectangle around two rectangles.
     func union(_ other: PixelRect) -> PixelRect {
         let (left, top) = (min(x, other.x), min(y, other.y))
         return PixelRect(
@@ -146,7 +142,7 @@ extension PixelRect {
     }
 }
 
-/// The frames of an animation that is written, one after the other.
+/// Iterates over the frames of an animation to encode.
 struct WrittenFrames {
     private let animation: ImageAnimation
     private let decoder: any FrameDecoding
@@ -157,9 +153,9 @@ struct WrittenFrames {
         decoder = animation.makeDecoder()
     }
 
-    /// The next frame and its duration; `nil` behind the last one. An animation ends before a damaged frame, and
-    /// before one that its transformer does not take.
-    /// - Throws: Also ``ImageError/Code/cancelled``, in a task that is cancelled.
+    /// The next frame and its duration; `nil` after the last. An animation ends before a damaged frame, or one that its transformer
+    /// rejects.
+    /// - Throws: The error of the first frame or of a lack of memory, and ``ImageError/Code/cancelled`` in a cancelled task.
     mutating func next() throws(ImageError) -> (pixels: PixelBuffer, duration: Duration)? {
         guard index < animation.frameCount else { return nil }
         guard !Task.isCancelled else { throw .cancelled(nil) }

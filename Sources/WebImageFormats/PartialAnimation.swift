@@ -2,8 +2,7 @@ import FoundationEssentials
 import WebImageCore
 
 extension DecodeOptions {
-    /// The error for an animated file that ends too early. It would look like a whole one, since nothing tells the frames
-    /// that are missing.
+    /// The error for a truncated animation. Without it the animation would seem complete, since a viewer cannot see missing frames.
     var truncatedAnimation: ImageError {
         var error = badData("The file ends in the middle of its animation: it is truncated")
         error.isOfLaterFrames = true
@@ -11,15 +10,15 @@ extension DecodeOptions {
     }
 }
 
-/// An animated file that is still arriving, of which the complete frames can be shown.
+/// An animated file that is still arriving. Its complete frames can be shown.
 struct PartialAnimation {
     private var data = Data()
-    /// What its images share.
+    /// The state shared by the images of the file.
     let arrival = ArrivingAnimation()
     /// The number of frames of the last partial image.
     private var shownCount: Int
 
-    /// - Parameter shownCount: The number of frames that are shown already.
+    /// - Parameter shownCount: The number of frames shown before.
     init(shownCount: Int) {
         self.shownCount = shownCount
     }
@@ -31,7 +30,7 @@ struct PartialAnimation {
     /// - Parameters:
     ///   - count: Returns the number of complete frames.
     ///   - decode: Decodes those frames.
-    /// - Returns: `nil` when there are no more frames than at the last call.
+    /// - Returns: `nil` without new frames since the last call.
     mutating func partialImage(
         count: (Data) -> Int,
         decode: (Data) throws(ImageError) -> WebImage

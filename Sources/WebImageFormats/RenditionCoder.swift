@@ -2,16 +2,16 @@ internal import CWebImageZstd
 package import FoundationEssentials
 package import WebImageCore
 
-/// Encodes renditions by the cost of reading them again and by their size on disk (Tests/bench renditions).
+/// Encodes renditions, balancing the time to read them and their size on disk (Tests/bench renditions).
 ///
-/// Small images are stored as raw pixels, and images of the size of a grid cell too while the disk has room. Larger
-/// images are stored as JPEG when the format of their file is lossy, and otherwise compressed without loss.
+/// Small images are stored as raw pixels, as are images of the size of a grid cell while the disk has room. Larger images are
+/// stored as JPEG if the format of their file is lossy, otherwise with lossless compression.
 package struct RenditionCoder: RenditionCoding {
-    /// Bytes of pixels up to which compressing takes longer than reading. Default: 48 KiB, an image of 128x128.
+    /// The largest number of bytes that read faster raw than compressed. Default: 48 KiB, an image of 128x128.
     private let rawLimit: Int
     /// The same limit while the disk has room. Default: 192 KiB, an image of 256x192 with alpha.
     private let roomyRawLimit: Int
-    /// The JPEG quality, 0 to 1. Default: 0.9, which looks like the original at the size at which it is shown.
+    /// The JPEG quality, 0 to 1. Default: 0.9, which at the size shown looks like the original.
     private let quality: Double
 
     package init(
@@ -50,7 +50,7 @@ package struct RenditionCoder: RenditionCoding {
         }
     }
 
-    /// - Parameter body: Writes the pixels, and returns whether all of them are there.
+    /// - Parameter body: Writes the pixels, and returns whether all are complete.
     private static func unpack(
         _ data: Data,
         _ info: RenditionInfo,

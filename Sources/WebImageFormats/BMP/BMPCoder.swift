@@ -1,13 +1,13 @@
 import FoundationEssentials
 import WebImageCore
 
-/// Decodes BMP of Windows and OS/2 in Swift: all depths, palettes, bit fields, and run-length encoding.
+/// Decodes BMP files of Windows and OS/2 in Swift: all depths, palettes, bit fields, and run-length encoding.
 struct BMPCoder: ExtendedDecoding {
     func canDecode(_ format: ImageFormat) -> Bool { format == .bmp }
 
     func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
         try data.withByteReader { bytes throws(ImageError) in
-            // A bitmap array of OS/2 has a header of 14 bytes in front of its first bitmap.
+            // In a bitmap array of OS/2, 14 bytes precede the first bitmap.
             let start = bytes.matches("BA", at: 0) ? 14 : 0
             let header = try BitmapHeader(bytes, at: start + 14, options)
             try options.check(header.size)
@@ -18,7 +18,7 @@ struct BMPCoder: ExtendedDecoding {
             let decoded = try PixelBuffer(size: header.size, format: format) { memory throws(ImageError) in
                 let isVisible = try rows.write(to: memory, bytesPerPixel: format.bytesPerPixel)
                 guard hasAlpha else { return }
-                // Programs that know nothing of alpha leave 0 in it.
+                // Programs without support for alpha set it to 0 in all pixels.
                 if !isVisible { for index in stride(from: 3, to: memory.count, by: 4) { memory[index] = 255 } }
                 PixelBuffer.multiplyAlpha(in: memory)
             }
@@ -39,7 +39,7 @@ struct BMPCoder: ExtendedDecoding {
         options: DecodeOptions
     ) throws(ImageError) -> Int {
         let offset = Int(bytes.uint32LE(start + 10) ?? 0)
-        // Where no position is given, or that of the palette, the pixels follow the palette, as in gdk-pixbuf and Pillow.
+        // If the file states no position or the palette's, the pixels follow the palette, as in gdk-pixbuf and Pillow.
         if offset == 0 || offset == header.palette.lowerBound { return header.palette.upperBound }
         guard offset >= header.palette.lowerBound else {
             throw options.badData("The BMP is damaged: its pixels cannot begin within its header")

@@ -1,9 +1,8 @@
 import WebImageCore
 
-/// The header of a bitmap as BMP files and icons hold it: BITMAPCOREHEADER, OS22XBITMAPHEADER, or one of BITMAPINFOHEADER
-/// to BITMAPV5HEADER (wingdi.h).
+/// The header of a bitmap in BMP files and icons: BITMAPCOREHEADER, OS22XBITMAPHEADER, or BITMAPINFOHEADER to BITMAPV5HEADER
+/// (wingdi.h).
 struct BitmapHeader {
-    /// How the pixels are compressed.
     enum Compression {
         case none
         /// RLE8, RLE4, or RLE24 of OS/2.
@@ -17,22 +16,22 @@ struct BitmapHeader {
     /// Bits in a pixel.
     let bitCount: Int
     let compression: Compression
-    /// The channels of pixels of 16 and 32 bits.
+    /// The channels of 16-bit and 32-bit pixels.
     var channels: BitmapChannels
-    /// The position of the palette; empty when there is none.
+    /// The position of the palette; empty if there is none.
     let palette: Range<Int>
-    /// Bytes in a color of the palette.
+    /// Bytes in a palette color.
     let paletteStride: Int
-    /// The position of the ICC profile; `nil` when there is none.
+    /// The position of the ICC profile; `nil` if there is none.
     let profile: Range<Int>?
 
-    /// Bytes in a row without compression: rows end at multiples of four bytes.
+    /// Bytes in an uncompressed row, which ends at a multiple of four bytes.
     var bytesPerRow: Int { (size.width * bitCount + 31) / 32 * 4 }
-    /// Bytes that the pixels take without compression. The padding of the last row can be missing.
+    /// Bytes of the uncompressed pixels. The last row may lack its padding.
     var byteCount: Int { bytesPerRow * (size.height - 1) + (size.width * bitCount + 7) / 8 }
 
     /// - Parameter start: The position of the header.
-    /// - Throws: ``ImageError/Code/badImageData`` when the header is damaged or its pixels are of an unknown kind.
+    /// - Throws: ``ImageError/Code/badImageData`` if the header is damaged or its pixels are of an unknown kind.
     init(_ bytes: ByteReader, at start: Int, _ options: DecodeOptions) throws(ImageError) {
         guard let headerSize = bytes.uint32LE(start).map(Int.init), start + headerSize <= bytes.count else {
             throw options.badData("The bitmap ends within its header: it is truncated")
@@ -41,7 +40,7 @@ struct BitmapHeader {
         guard isCore || (16...1024).contains(headerSize) else {
             throw options.badData("The bitmap is damaged: its header claims \(headerSize) bytes")
         }
-        // Fields behind the end of a short header are 0.
+        // Fields after the end of a short header are 0.
         func field(_ offset: Int) -> UInt32 { offset + 4 <= headerSize ? bytes.uint32LE(start + offset) ?? 0 : 0 }
         func short(_ offset: Int) -> Int { Int(bytes.uint16LE(start + offset) ?? 0) }
 
@@ -51,7 +50,7 @@ struct BitmapHeader {
         let bitCount = short(isCore ? 10 : 14)
         self.bitCount = bitCount
         let method = field(16)
-        // Headers of other sizes are those of OS/2, where 4 means RLE24 and not JPEG.
+        // Headers of other sizes are from OS/2, where 4 means RLE24 instead of JPEG.
         let isOS2 = headerSize <= 64 && ![12, 40, 52, 56].contains(headerSize)
         switch (method, bitCount) {
         case (0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (0, 24), (0, 32), (3, 16), (3, 32), (6, 16), (6, 32):
@@ -81,15 +80,14 @@ struct BitmapHeader {
         let colorCount = colorsUsed == 0 ? colorLimit : min(colorsUsed, colorLimit)
         palette = end..<end + colorCount * paletteStride
 
-        // PROFILE_EMBEDDED: the position of the profile counts from the header.
+        // The flag PROFILE_EMBEDDED is set; the position is relative to the header.
         let (offset, length) = (start + Int(field(112)), Int(field(116)))
         profile = headerSize >= 124 && field(56) == 0x4D42_4544 ? offset..<offset + length : nil
     }
 }
 
-/// The bits of the channels in a pixel of 16 or 32 bits.
+/// The bits of the channels in a 16-bit or 32-bit pixel.
 struct BitmapChannels {
-    /// The bits of one channel.
     struct Channel {
         private let shift: UInt32
         private let limit: UInt32
@@ -123,8 +121,8 @@ struct BitmapChannels {
     }
 
     static let rgb555 = BitmapChannels(red: 0x7C00, green: 0x03E0, blue: 0x001F, alpha: 0)
-    /// 32 bits, of which 8 are unused.
+    /// 32 bits with 8 unused.
     static let rgb888 = BitmapChannels(red: 0xFF_0000, green: 0xFF00, blue: 0xFF, alpha: 0)
-    /// 32 bits, as icons use them.
+    /// 32 bits, as in icons.
     static let rgba8888 = BitmapChannels(red: 0xFF_0000, green: 0xFF00, blue: 0xFF, alpha: 0xFF00_0000)
 }

@@ -1,18 +1,18 @@
 import WebImageCore
 
-/// The rows of a bitmap as red, green and blue, with straight alpha where pixels have it.
+/// The rows of a bitmap as red, green and blue, with straight alpha if the pixels have it.
 ///
-/// Rows are copied to arrays, whose bounds are checked in release builds too.
+/// Rows are copied to arrays, whose bounds are checked even in release builds.
 struct BitmapRows {
     private let bytes: ByteReader
     private let header: BitmapHeader
     private let start: Int
-    /// 256 colors of three bytes. Those that the file lacks are black.
+    /// 256 colors of three bytes. Colors missing in the file are black.
     private let palette: [UInt8]
     private let options: DecodeOptions
 
     /// - Parameter start: The position of the pixels.
-    /// - Throws: ``ImageError/Code/badImageData`` when the file ends before the pixels do.
+    /// - Throws: ``ImageError/Code/badImageData`` if the file ends before the pixels do.
     init(
         _ bytes: ByteReader,
         of header: BitmapHeader,
@@ -27,7 +27,7 @@ struct BitmapRows {
         self.start = start
         self.options = options
         var palette = [UInt8](repeating: 0, count: 256 * 3)
-        // Pixels can begin within the palette, whose last colors are left out then.
+        // The pixels may begin within the palette, which then lacks its last colors.
         let end = min(header.palette.upperBound, start)
         for (index, position) in stride(from: header.palette.lowerBound, to: end, by: header.paletteStride).enumerated()
         {
@@ -67,7 +67,7 @@ struct BitmapRows {
         return isVisible
     }
 
-    /// Copies a row of the file. The padding of the last one can be missing.
+    /// Copies a row of the file. The last row may lack its padding.
     private func copy(_ y: Int, to line: inout [UInt8]) {
         guard let source = bytes.slice(start + y * header.bytesPerRow, line.count) else { return }
         line.withUnsafeMutableBytes { $0.copyBytes(from: source.bytes) }
@@ -88,7 +88,7 @@ struct BitmapRows {
                 set(low | high << 16, at: x * bytesPerPixel, hasAlpha, in: &row)
             }
         case 24:
-            // One check for the row: with a check of each byte this takes twice as long.
+            // One check a row; checking each byte takes twice as long.
             precondition(line.count >= width * 3 && row.count >= width * bytesPerPixel && bytesPerPixel >= 3)
             line.withUnsafeBufferPointer { line in
                 row.withUnsafeMutableBufferPointer { row in

@@ -9,14 +9,14 @@ struct BitmapRuns {
     private let storedBitCount: Int
     private let options: DecodeOptions
     private var offset: Int
-    /// The position in the row where the next run begins, in pixels.
+    /// The pixel of the row where the next run begins.
     private var x = 0
     private var skippedRowCount = 0
-    /// The number of rows after the one that is read.
+    /// The number of rows after the current one.
     private var followingRowCount: Int
     private var isEnded = false
 
-    /// Bits in a pixel of a row.
+    /// Bits in a pixel of an unpacked row.
     var bitCount: Int { max(storedBitCount, 8) }
     var bytesPerRow: Int { width * bitCount / 8 }
 
@@ -30,7 +30,7 @@ struct BitmapRuns {
     }
 
     /// Reads the next row.
-    /// - Throws: ``ImageError/Code/badImageData`` when the file ends within it.
+    /// - Throws: ``ImageError/Code/badImageData`` if the file ends within the row.
     mutating func read(into line: inout [UInt8]) throws(ImageError) {
         followingRowCount -= 1
         for index in line.indices { line[index] = 0 }
@@ -40,7 +40,7 @@ struct BitmapRuns {
         }
         while !isEnded {
             guard let count = bytes.uint8(offset), let value = bytes.uint8(offset + 1) else {
-                // The marks after the last pixel of the last row can be missing.
+                // After the last pixel, the end marks may be missing.
                 if x >= width, followingRowCount <= 0 { return }
                 throw truncated
             }
@@ -67,7 +67,7 @@ struct BitmapRuns {
         }
     }
 
-    /// Copies pixels, which end at a multiple of two bytes.
+    /// Copies literal pixels, which end at a multiple of two bytes.
     private mutating func readPixels(_ count: Int, into line: inout [UInt8]) throws(ImageError) {
         let length = (count * storedBitCount + 7) / 8
         guard offset + length <= bytes.count else { throw truncated }
@@ -83,7 +83,7 @@ struct BitmapRuns {
 
     private mutating func repeatPixel(_ value: UInt8, _ count: Int, into line: inout [UInt8]) throws(ImageError) {
         if storedBitCount == 24 {
-            // The byte after the count is the first one of the color.
+            // The byte after the count is the first byte of the color.
             guard offset + 2 <= bytes.count else { throw truncated }
             for _ in 0..<count { setColor(at: offset - 1, in: &line) }
             offset += 2
@@ -92,7 +92,7 @@ struct BitmapRuns {
         }
     }
 
-    /// Sets the next pixel. Those beyond the end of the row are dropped.
+    /// Sets the next pixel. Pixels beyond the end of the row are dropped.
     private mutating func set(_ index: UInt8, in line: inout [UInt8]) {
         if x < width { line[x] = index }
         x += 1

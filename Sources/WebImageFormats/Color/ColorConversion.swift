@@ -3,26 +3,26 @@ import FoundationEssentials
 import Glibc
 import WebImageCore
 
-/// Converts pixels from the color space of an ICC profile with Little CMS, on the decoding thread: to sRGB, or to Display P3
-/// when the profile holds colors outside sRGB and these are kept. GTK takes pixels for sRGB before 4.16.
+/// Converts pixels from an ICC profile with Little CMS on the decoding thread: to sRGB, or to Display P3 if the profile has colors
+/// outside sRGB and the options keep them. Before 4.16, GTK assumes sRGB.
 final class ColorConversion: Sendable {
     /// A transform of Little CMS.
     ///
-    /// @unchecked: several threads can use it at a time, because it has no cache (cmsFLAGS_NOCACHE in lcms2.h).
+    /// `@unchecked`: several threads may use it at a time, because it has no cache (cmsFLAGS_NOCACHE in lcms2.h).
     private struct Transform: @unchecked Sendable {
         let pointer: cmsHTRANSFORM
     }
 
-    /// The conversions to sRGB alone, and those that keep wide colors. A profile has none when it changes nothing, or is
-    /// one of inks.
+    /// The recent conversions to sRGB only, and those that keep wide colors. A profile that changes nothing, or a profile of inks,
+    /// has no conversion.
     private static let toSRGB = RecentProfiles<ColorConversion>()
     private static let toWideColors = RecentProfiles<ColorConversion>()
 
-    /// The transforms of 8 bits, and of 16 when colors may be wide.
+    /// The transforms for 8 bits and, if colors may be wide, 16 bits.
     private let opaque: [Transform]
     private let withAlpha: [Transform]
     private let gamut: PixelBuffer.Colors.Gamut
-    /// Whether any color changes. Most profiles are variants of sRGB, and of those of phones most are Display P3.
+    /// Whether any color changes. Most profiles are variants of sRGB, and most phones use Display P3.
     private let changesColors: Bool
 
     private init(
@@ -40,7 +40,7 @@ final class ColorConversion: Sendable {
         for transform in opaque + withAlpha { cmsDeleteTransform(transform.pointer) }
     }
 
-    /// - Returns: `nil` when there is nothing to convert.
+    /// - Returns: `nil` if no conversion is needed.
     static func from(_ profile: Data?, keepsWideColors: Bool) -> ColorConversion? {
         func make(_ profile: Data) -> ColorConversion? {
             self.make(profile, keepsWideColors).flatMap { $0.changesColors || $0.gamut != .sRGB ? $0 : nil }
@@ -49,14 +49,13 @@ final class ColorConversion: Sendable {
             ? toWideColors.conversion(of: profile, make) : toSRGB.conversion(of: profile, make)
     }
 
-    /// Converts pixels that nothing else has seen yet, in their own memory.
+    /// Converts pixels that are not shared yet, in place.
     func convertInPlace(_ pixels: PixelBuffer) -> PixelBuffer {
         if changesColors { pixels.update { convert($0, hasAlpha: pixels.hasAlpha, isDeep: pixels.colors.isDeep) } }
         return pixels.tagged(gamut)
     }
 
-    /// Converts a copy of pixels.
-    /// - Returns: `nil` when there is no memory.
+    /// Converts a copy of the pixels; `nil` if out of memory.
     func converted(_ pixels: PixelBuffer) -> PixelBuffer? {
         guard changesColors else { return pixels.tagged(gamut) }
         let colors = PixelBuffer.Colors(gamut: gamut, isDeep: pixels.colors.isDeep)
@@ -66,7 +65,7 @@ final class ColorConversion: Sendable {
         }
     }
 
-    /// Converts some pixels after the others, so that each strip stays in the cache of the processor.
+    /// Converts strips of pixels that fit in the processor's cache.
     private func convert(_ memory: UnsafeMutableRawBufferPointer, hasAlpha: Bool, isDeep: Bool) {
         let transform = (hasAlpha ? withAlpha : opaque)[isDeep ? 1 : 0].pointer
         let bytesPerPixel = (hasAlpha ? 4 : 3) * (isDeep ? 2 : 1)
@@ -74,9 +73,9 @@ final class ColorConversion: Sendable {
         for start in stride(from: 0, to: memory.count, by: step) {
             let strip = UnsafeMutableRawBufferPointer(rebasing: memory[start..<min(start + step, memory.count)])
             let count = UInt32(strip.count / bytesPerPixel)
-            // The conversion is not linear, so it needs straight alpha.
+            // The conversion is not linear, so it requires straight alpha.
             if hasAlpha { isDeep ? PixelBuffer.divideDeepAlpha(in: strip) : PixelBuffer.divideAlpha(in: strip) }
-            // Little CMS reads a pixel before it writes it, and leaves alpha alone where both are the same.
+            // Little CMS reads a pixel before it writes it, so both buffers may be the same; it then keeps alpha.
             cmsDoTransform(transform, strip.baseAddress, strip.baseAddress, count)
             if hasAlpha { isDeep ? PixelBuffer.multiplyDeepAlpha(in: strip) : PixelBuffer.multiplyAlpha(in: strip) }
         }
@@ -108,21 +107,20 @@ final class ColorConversion: Sendable {
         return ColorConversion(opaque: opaque, withAlpha: withAlpha, gamut: gamut)
     }
 
-    /// The profile of gray levels that decoders have written as red, green and blue.
-    /// - Returns: `nil` for a profile of other colors.
+    /// An RGB profile for gray pixels that decoders have expanded to RGB; `nil` if the profile is not gray.
     private static func greyAsRGB(_ profile: cmsHPROFILE) -> cmsHPROFILE? {
         guard cmsGetColorSpace(profile) == cmsSigGrayData, let curve = cmsReadTag(profile, cmsSigGrayTRCTag) else {
             return nil
         }
-        // Any primaries do, since gray stays gray.
+        // Any primaries work, since gray stays gray.
         return rgbProfile([0.3127, 0.3290, 0.64, 0.33, 0.30, 0.60, 0.15, 0.06], OpaquePointer(curve))
     }
 
-    /// Whether a profile holds colors that lie clearly outside sRGB.
+    /// Whether a profile contains colors clearly outside sRGB.
     private static func isWide(_ profile: cmsHPROFILE) -> Bool {
         guard let sRGB = cmsCreate_sRGBProfile() else { return false }
         defer { cmsCloseProfile(sRGB) }
-        // Transforms of floating point do not clip.
+        // Floating-point transforms do not clip.
         let intent = UInt32(INTENT_RELATIVE_COLORIMETRIC)
         guard
             let transform = cmsCreateTransform(
@@ -142,18 +140,18 @@ final class ColorConversion: Sendable {
     }
 
     private static func displayP3() -> cmsHPROFILE? {
-        // SMPTE EG 432-1, and the transfer function of IEC 61966-2-1.
+        // The primaries of SMPTE EG 432-1, and the transfer function of IEC 61966-2-1.
         rgbProfile([0.3127, 0.3290, 0.680, 0.320, 0.265, 0.690, 0.150, 0.060], curve: sRGBCurve)
     }
 
-    /// The transfer function of IEC 61966-2-1, as a parametric curve of lcms2.h, type 4.
+    /// The transfer function of IEC 61966-2-1, as parameters of a type 4 curve in lcms2.h.
     static let sRGBCurve = [2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045]
 
-    /// The bytes of an ICC profile.
+    /// Makes the bytes of an ICC profile.
     /// - Parameters:
     ///   - points: The chromaticities x and y of white, red, green and blue.
-    ///   - curve: An exponent, or the parameters of a curve of type 4.
-    /// - Returns: `nil` when there can be no such colors.
+    ///   - curve: An exponent, or the parameters of a type 4 curve.
+    /// - Returns: `nil` for invalid chromaticities.
     static func profile(_ points: [Double], curve: [Double]) -> Data? {
         guard let profile = rgbProfile(points, curve: curve) else { return nil }
         defer { cmsCloseProfile(profile) }
@@ -162,7 +160,7 @@ final class ColorConversion: Sendable {
         var data = Data(count: Int(count))
         let isSaved = data.withUnsafeMutableBytes { cmsSaveProfileToMem(profile, $0.baseAddress, &count) } != 0
         guard isSaved else { return nil }
-        // The time at which it was made (ICC.1, 7.2.8), so that equal profiles have equal bytes.
+        // Clears the creation time (ICC.1, 7.2.8), so that equal profiles have equal bytes.
         data.resetBytes(in: 24..<36)
         return data
     }
@@ -196,22 +194,22 @@ enum LCMS {
     static let copyAlpha = 0x0400_0000
     /// COLORSPACE_SH(PT_RGB) | CHANNELS_SH(3) | BYTES_SH(1)
     static let rgb8 = UInt32(4 << 16 | 3 << 3 | 1)
-    /// The same with EXTRA_SH(1)
+    /// `rgb8` with EXTRA_SH(1).
     static let rgba8 = UInt32(4 << 16 | 1 << 7 | 3 << 3 | 1)
-    /// The first with BYTES_SH(2)
+    /// `rgb8` with BYTES_SH(2).
     static let rgb16 = UInt32(4 << 16 | 3 << 3 | 2)
     static let rgba16 = UInt32(4 << 16 | 1 << 7 | 3 << 3 | 2)
     /// TYPE_CMYK_8: COLORSPACE_SH(PT_CMYK) | CHANNELS_SH(4) | BYTES_SH(1)
     static let cmyk8 = UInt32(6 << 16 | 4 << 3 | 1)
     /// TYPE_Lab_8: COLORSPACE_SH(PT_Lab) | CHANNELS_SH(3) | BYTES_SH(1)
     static let lab8 = UInt32(10 << 16 | 3 << 3 | 1)
-    /// TYPE_RGB_FLT: the first with FLOAT_SH(1) and BYTES_SH(4)
+    /// TYPE_RGB_FLT: `rgb8` with FLOAT_SH(1) and BYTES_SH(4).
     static let rgbFloat = UInt32(1 << 22 | 4 << 16 | 3 << 3 | 4)
 }
 
 extension WebImage {
-    /// The same image in sRGB, with all of its frames; a still image in Display P3 if it and the options are of wide colors.
-    /// The pixels, which a decoder has just made, are converted in place.
+    /// The same image in sRGB, with all its frames; a still image in Display P3 if its profile and the options have wide colors.
+    /// The pixels must not be shared yet, because they are converted in place.
     /// - Parameter profile: The profile of the file; `nil` changes nothing.
     func converted(from profile: Data?, _ options: DecodeOptions) -> WebImage {
         let keepsWideColors = options.keepsWideColors && animation == nil
@@ -223,8 +221,8 @@ extension WebImage {
     }
 }
 
-/// Whether the toolkit of this process shows wide colors: GTK 4.16 and later, whose textures name their colors.
+/// Whether GTK shows wide colors in this process: since 4.16, textures have a color state.
 package enum WideColorDisplay {
-    /// This target does not link GTK, and the headers of the build can be older than the GTK that is there.
+    /// This target does not link GTK, and GTK may be newer than the headers of the build.
     package static let isAvailable = dlsym(nil, "gdk_memory_texture_builder_set_color_state") != nil
 }

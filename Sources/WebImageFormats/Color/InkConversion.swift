@@ -2,10 +2,10 @@ internal import CWebImageLCMS
 import FoundationEssentials
 import WebImageCore
 
-/// Converts pixels of four inks (CMYK) to sRGB by the ICC profile of their file, with Little CMS on the decoding thread.
-/// Without a profile, decoders multiply the inks.
+/// Converts CMYK pixels to sRGB by the ICC profile of their file, with Little CMS on the decoding thread. Without a profile,
+/// decoders multiply the inks.
 ///
-/// @unchecked: several threads can use the transform at a time, because it has no cache (cmsFLAGS_NOCACHE in lcms2.h).
+/// `@unchecked`: several threads may use the transform at a time, because it has no cache (cmsFLAGS_NOCACHE in lcms2.h).
 final class InkConversion: @unchecked Sendable {
     private static let recent = RecentProfiles<InkConversion>()
 
@@ -19,7 +19,7 @@ final class InkConversion: @unchecked Sendable {
         cmsDeleteTransform(transform)
     }
 
-    /// - Returns: `nil` when the profile is not one of inks, or the options convert no colors.
+    /// - Returns: `nil` if the profile is not CMYK, or the options disable color conversion.
     static func from(_ profile: Data?, _ options: DecodeOptions) -> InkConversion? {
         guard options.convertsToSRGB else { return nil }
         return recent.conversion(of: profile, make)
@@ -31,7 +31,7 @@ final class InkConversion: @unchecked Sendable {
         defer { cmsCloseProfile(opened) }
         guard cmsGetColorSpace(opened) == cmsSigCmykData, let target = cmsCreate_sRGBProfile() else { return nil }
         defer { cmsCloseProfile(target) }
-        // The perceptual intent is that of browsers: most inks of a press lie outside sRGB or well within.
+        // Browsers use the perceptual intent. Most printing inks are outside sRGB or well inside.
         return cmsCreateTransform(
             opened,
             LCMS.cmyk8,
@@ -43,7 +43,7 @@ final class InkConversion: @unchecked Sendable {
     }
 
     /// - Parameters:
-    ///   - inks: Four bytes a pixel: cyan, magenta, yellow, black; 255 is all of an ink.
+    ///   - inks: Four bytes a pixel: cyan, magenta, yellow, black; 255 is full ink.
     ///   - colors: Three bytes a pixel.
     func convert(_ inks: UnsafePointer<UInt8>, into colors: UnsafeMutablePointer<UInt8>, count: Int) {
         cmsDoTransform(transform, inks, colors, UInt32(clamping: count))

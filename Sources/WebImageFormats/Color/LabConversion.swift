@@ -1,10 +1,10 @@
 internal import CWebImageLCMS
 
-/// Converts CIE L*a*b* of the white point D50 to sRGB with Little CMS, on the decoding thread.
+/// Converts CIE L*a*b* with the white point D50 to sRGB with Little CMS, on the decoding thread.
 ///
-/// @unchecked: several threads can use the transform at a time, because it has no cache (cmsFLAGS_NOCACHE in lcms2.h).
+/// `@unchecked`: several threads may use the transform at a time, because it has no cache (cmsFLAGS_NOCACHE in lcms2.h).
 final class LabConversion: @unchecked Sendable {
-    /// The only conversion; `nil` when there is no memory.
+    /// The only conversion; `nil` if out of memory.
     static let shared = LabConversion()
 
     private let transform: cmsHTRANSFORM
@@ -26,7 +26,7 @@ final class LabConversion: @unchecked Sendable {
     }
 
     /// - Parameters:
-    ///   - lab: Three bytes a pixel: L*, where 255 stands for 100, and a* and b* plus 128.
+    ///   - lab: Three bytes a pixel: L* scaled from 100 to 255, then a* and b*, each plus 128.
     ///   - colors: Three bytes a pixel.
     func convert(_ lab: [UInt8], into colors: inout [UInt8], count: Int) {
         cmsDoTransform(transform, lab, &colors, UInt32(clamping: count))

@@ -1,10 +1,10 @@
 import FoundationEssentials
 import Synchronization
 
-/// The conversions of recent color profiles: most images carry one of a few.
+/// The conversions of recent color profiles. Most images have one of a few profiles.
 struct RecentProfiles<Conversion: Sendable>: ~Copyable {
     private struct Known {
-        /// An array, whose memory tools that look for leaks can follow; that of Data they cannot.
+        /// An array, because leak checkers cannot follow the memory of Data.
         let profile: [UInt8]
         let conversion: Conversion?
     }
@@ -13,7 +13,7 @@ struct RecentProfiles<Conversion: Sendable>: ~Copyable {
 
     /// - Parameters:
     ///   - profile: An ICC profile.
-    ///   - make: Makes the conversion, or returns `nil` for a profile that is of no use.
+    ///   - make: Makes the conversion; `nil` for a useless profile.
     func conversion(of profile: Data?, _ make: (Data) -> Conversion?) -> Conversion? {
         // The header of a profile has 128 bytes (ICC.1, 7.2).
         guard let profile, profile.count >= 128 else { return nil }

@@ -1,24 +1,23 @@
-/// The colors of a frame in cells of six bits a channel, each with the mean of its pixels.
+/// The colors of a frame, grouped in cells of six bits a channel, each with the mean of its pixels.
 struct ColorCells {
     private struct Cell {
-        /// The number of pixels.
         var count: Double
-        /// The means of the channels.
+        /// The mean of each channel.
         var channels: SIMD4<Double>
     }
 
-    /// A range of cells that one color stands for.
+    /// A range of cells that get the same color.
     private struct Box {
         var range: Range<Int>
-        /// The squares of the distances from the mean, by channel.
+        /// The sums of squared distances from the mean, by channel.
         var variance: SIMD4<Double>
     }
 
     private var cells: [Cell]
 
-    /// - Parameter pixels: The pixels, of which transparent ones (0) are left out.
+    /// - Parameter pixels: The pixels. Transparent ones (0) are ignored.
     init(_ pixels: UnsafeBufferPointer<UInt32>) {
-        // The sums of the channels, and the number of pixels.
+        // Each element has the sums of three channels and the number of pixels.
         var sums = [SIMD4<Double>](repeating: .zero, count: 1 << 18)
         sums.withUnsafeMutableBufferPointer { sums in
             for pixel in pixels where pixel != 0 {
@@ -35,7 +34,7 @@ struct ColorCells {
         }
     }
 
-    /// The colors for the pixels.
+    /// The best colors for the pixels.
     mutating func palette(limit: Int) -> [UInt32] {
         var boxes = [box(0..<cells.count)]
         while boxes.count < limit {
@@ -46,7 +45,7 @@ struct ColorCells {
             boxes.append(halves.1)
         }
         var means = boxes.map { mean($0.range) }
-        // More rounds change hardly anything.
+        // Further rounds hardly change the result.
         for _ in 0..<3 { means = moved(means) }
         return means.map { mean in
             let rounded = mean.rounded(.toNearestOrAwayFromZero)
@@ -73,12 +72,12 @@ struct ColorCells {
         return Box(range: range, variance: variance)
     }
 
-    /// Cuts a box across its longest axis, where the variance of both parts is least.
+    /// Splits a box across its longest axis, where the total variance of both parts is lowest.
     private mutating func split(_ box: Box) -> (Box, Box)? {
         guard box.range.count > 1, box.variance.max() > 0 else { return nil }
         let axis = (0..<3).max { box.variance[$0] < box.variance[$1] }!
         cells[box.range].sort { $0.channels[axis] < $1.channels[axis] }
-        // Of the variance of a part, only what depends on the cut is compared: the square of its sum by its count.
+        // The comparison uses only the term of the variance that depends on the cut: the squared sum divided by the count.
         var (total, count) = (SIMD4<Double>.zero, 0.0)
         for cell in cells[box.range] {
             total += cell.channels * cell.count
@@ -95,7 +94,7 @@ struct ColorCells {
         return (self.box(box.range.lowerBound..<cut), self.box(cut..<box.range.upperBound))
     }
 
-    /// Each color at the mean of the cells that are nearest to it.
+    /// Moves each color to the mean of its nearest cells.
     private func moved(_ means: [SIMD4<Double>]) -> [SIMD4<Double>] {
         var sums = [SIMD4<Double>](repeating: .zero, count: means.count)
         var counts = [Double](repeating: 0, count: means.count)

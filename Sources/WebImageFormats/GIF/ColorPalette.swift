@@ -2,21 +2,21 @@ import WebImageCore
 
 /// The colors of a frame, at most 256.
 ///
-/// The colors are found by splitting the set of colors where its variance falls most, and by moving each to the mean of the
-/// pixels that it stands for (Lloyd's algorithm). The result is within a decibel of that of libimagequant, which is under the
-/// GPL; other libraries leave out the second step.
+/// The colors are found by splitting the set of colors where the variance drops most, and then moving each color to the mean of its
+/// pixels (Lloyd's algorithm). The result is within a decibel of libimagequant, which is under the GPL. Other libraries omit the
+/// second step.
 struct ColorPalette {
-    /// Red in the lowest byte.
+    /// The packed colors, with red in the lowest byte.
     private(set) var colors: [UInt32] = []
-    /// Whether every pixel has exactly its color.
+    /// Whether each pixel has its exact color.
     private(set) var isExact = false
-    /// The index of each color, when they are exact.
+    /// The index of each color, if they are exact.
     private var exact: [UInt32: UInt8] = [:]
-    /// The index of the nearest color for six bits of each channel; 256 where it is not known yet.
+    /// The index of the nearest color for six bits of each channel; 256 if unknown.
     private var nearest: [UInt16] = []
 
     /// - Parameters:
-    ///   - pixels: The pixels, of which transparent ones (0) have no color.
+    ///   - pixels: The pixels. Transparent ones (0) have no color.
     ///   - limit: The largest number of colors.
     init(_ pixels: UnsafeBufferPointer<UInt32>, limit: Int) {
         if let exact = Self.exactColors(pixels, limit: limit) {
@@ -29,7 +29,7 @@ struct ColorPalette {
         nearest = [UInt16](repeating: 256, count: 1 << 18)
     }
 
-    /// Whether the palette has exactly the color of every pixel.
+    /// Whether the palette contains the exact color of each pixel.
     func covers(_ pixels: UnsafeBufferPointer<UInt32>) -> Bool {
         isExact && pixels.allSatisfy { $0 == 0 || exact[$0 & 0xFF_FFFF] != nil }
     }
@@ -47,7 +47,7 @@ struct ColorPalette {
     }
 
     /// Writes the indices of the colors of a frame, row by row.
-    /// - Parameter transparent: The index of transparent pixels.
+    /// - Parameter transparent: The index for transparent pixels.
     mutating func write(
         _ pixels: UnsafeBufferPointer<UInt32>,
         width: Int,
@@ -63,7 +63,7 @@ struct ColorPalette {
         }
     }
 
-    /// Spreads the error of each pixel over those that follow (Floyd and Steinberg), to and fro.
+    /// Diffuses the error of each pixel to its successors (Floyd-Steinberg), in alternating directions.
     private mutating func writeDithered(
         _ pixels: UnsafeBufferPointer<UInt32>,
         width: Int,
@@ -71,7 +71,7 @@ struct ColorPalette {
         to indices: UnsafeMutableBufferPointer<UInt8>
     ) {
         indices.update(repeating: transparent)
-        // The errors of three channels in sixteenths, of this row and the next, with a pixel of margin on both sides.
+        // The errors of three channels in sixteenths for this row and the next, with a margin of one pixel on both sides.
         var errors = [Int32](repeating: 0, count: (width + 2) * 3)
         var below = errors
         for y in 0..<pixels.count / max(width, 1) {
@@ -103,7 +103,7 @@ struct ColorPalette {
         }
     }
 
-    /// A channel with its share of the errors, of which half is left out: all of it makes noise of faint gradients.
+    /// A channel plus half of its error; the whole error would add noise to faint gradients.
     @inline(__always)
     private static func corrected(_ pixel: UInt32, shift: UInt32, error: Int32) -> Int32 {
         min(255, max(0, Int32(pixel >> shift & 255) + (error / 2 + 8) >> 4))
@@ -114,7 +114,7 @@ struct ColorPalette {
         let key = Int(color[0] >> 2 | (color[1] >> 2) << 6 | (color[2] >> 2) << 12)
         let known = nearest[key]
         if known < 256 { return UInt8(known) }
-        // The middle of the cell stands for all of its colors.
+        // The middle of the cell represents all its colors.
         let found = colors.nearestIndex(to: color & ~3 | 2)
         nearest[key] = UInt16(found)
         return UInt8(found)
@@ -126,7 +126,7 @@ extension UInt32 {
 }
 
 extension [UInt32] {
-    /// The index of the color at the least distance.
+    /// The index of the nearest color.
     fileprivate func nearestIndex(to color: SIMD3<Int32>) -> Int {
         withUnsafeBufferPointer { colors in
             var (best, least) = (0, Int32.max)

@@ -12,9 +12,9 @@ package struct GIFCoder: ExtendedDecoding {
     }
 
     /// - Parameters:
-    ///   - first: The color indices of the first frame, when all of them are unpacked already.
-    ///   - isArriving: Whether the file is still arriving, so that the frames that are there are shown.
-    ///   - arrival: What the images of a file that is arriving share.
+    ///   - first: The color indices of the first frame, if all are unpacked.
+    ///   - isArriving: Whether the file is still arriving, so that only available frames are shown.
+    ///   - arrival: The state shared by all images of an arriving file.
     func decode(
         _ data: Data,
         first: GIFFirstFrame?,

@@ -1,9 +1,9 @@
 import FoundationEssentials
 import WebImageCore
 
-/// Writes GIF, still or animated (GIF89a specification). Each frame has the rectangle that changes, and colors of its own.
+/// Writes GIF, still or animated (GIF89a specification). Each frame contains only the changed rectangle and has its own colors.
 struct GIFEncoder: ImageEncoding {
-    /// The sizes of GIF have 16 bits.
+    /// GIF stores sizes in 16 bits.
     private static let longestSide = 65_535
 
     func canEncode(_ format: ImageFormat) -> Bool { format == .gif }
@@ -30,16 +30,16 @@ struct GIFEncoder: ImageEncoding {
         var frames = WrittenFrames(animation)
         var writer = GIFWriter(size: animation.size, loopCount: animation.loopCount)
         var clock = GIFClock()
-        // What a viewer shows before the frame, which decides what has changed.
+        // The pixels that a viewer shows before the frame.
         var shown: PackedFrame?
         var next = try Self.frame(from: &frames)
         while let current = next {
             next = try Self.frame(from: &frames)
             let whole = PixelRect(x: 0, y: 0, width: animation.size.width, height: animation.size.height)
-            // A frame without changes still has a pixel.
+            // A frame without changes still needs one pixel.
             let pixel = PixelRect(x: 0, y: 0, width: 1, height: 1)
             var rect = shown.map { current.pixels.changes(since: $0) ?? pixel } ?? whole
-            // Only the disposal of a frame makes pixels transparent again, in the rectangle of the frame.
+            // Pixels become transparent only by the disposal of the previous frame, in its rectangle.
             let gaps = next?.pixels.gaps(since: current.pixels)
             if let gaps { rect = rect.union(gaps) }
             guard let changes = PackedFrame(current.pixels, in: rect, since: shown) else {
@@ -52,7 +52,7 @@ struct GIFEncoder: ImageEncoding {
                 clears: gaps != nil
             )
             shown = current.pixels
-            // The next frame has been compared with this one already.
+            // The next frame has already been compared with this one.
             if gaps != nil { shown?.clear(rect) }
         }
         return writer.finish()
@@ -81,14 +81,14 @@ struct GIFEncoder: ImageEncoding {
     }
 }
 
-/// The durations of frames in hundredths of a second, of which no rounding error adds up.
+/// Converts durations to hundredths of a second without accumulating rounding errors.
 private struct GIFClock {
     private var (time, written) = (Duration.zero, 0)
 
     mutating func hundredths(of duration: Duration) -> Int {
         time += duration
         let end = Int(bounded: (time / .milliseconds(10)).rounded())
-        // Viewers take one hundredth for a tenth of a second.
+        // Viewers treat one hundredth as a tenth of a second.
         let hundredths = min(max(end - written, 2), 65_535)
         written += hundredths
         return hundredths

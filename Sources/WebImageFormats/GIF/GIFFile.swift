@@ -1,22 +1,22 @@
 import FoundationEssentials
 import WebImageCore
 
-/// The blocks of a GIF file (GIF89a specification), as far as they have arrived.
+/// The blocks of a GIF file that have arrived (GIF89a specification).
 struct GIFFile: Sendable {
     struct Frame: Sendable {
-        /// The rectangle that the file states; it can exceed the screen.
+        /// The rectangle in the file, which may exceed the screen.
         let rect: PixelRect
         let isInterlaced: Bool
-        /// The position of its colors, three bytes each, and their number.
+        /// The position and number of the colors, three bytes each.
         let colorTable: (offset: Int, count: Int)?
         let transparentColor: UInt8?
         let duration: Duration
         let disposal: FrameLayout.Disposal
         /// The number of bits of a color index.
         let literalBits: Int
-        /// The position of that number, behind which the blocks follow.
+        /// The position of `literalBits`. The blocks follow it.
         let offset: Int
-        /// Whether all of its blocks have arrived.
+        /// Whether all blocks of the frame have arrived.
         let isComplete: Bool
     }
 
@@ -26,8 +26,8 @@ struct GIFFile: Sendable {
     private(set) var loopCount = 1
     private var isLooped = false
 
-    /// Whether the file ends right before or behind the descriptor of its only image, without pixels. Pages have such files as the
-    /// smallest that show nothing.
+    /// Whether the file ends right before or after the descriptor of its only image, without pixels. Web pages use such files as
+    /// the smallest transparent images.
     private(set) var isBare = false
     /// Whether the file is animated and ends in the middle of a block or before its other frames.
     private(set) var isTruncated = false
@@ -38,7 +38,7 @@ struct GIFFile: Sendable {
         guard isRead else { return nil }
     }
 
-    /// Reads frames until the file ends or a block is damaged.
+    /// Reads frames until the end of the file or a damaged block.
     private mutating func read(_ bytes: ByteReader, _ frameLimit: Int) -> Bool {
         guard let width = bytes.uint16LE(6), let height = bytes.uint16LE(8), let flags = bytes.uint8(10) else {
             return false
@@ -48,9 +48,9 @@ struct GIFFile: Sendable {
         let globalTable = globalCount > 0 ? (offset: 13, count: globalCount) : nil
         var offset = 13 + globalCount * 3
         var control = GraphicControl()
-        // Whether a block has begun after the last frame.
+        // Whether a block of another frame has begun after the last one.
         var hasFollower = false
-        // Whether the file ends in the middle of a block.
+        // Whether the file ends within a block.
         var isCut = false
         while let kind = bytes.uint8(offset), frames.count < frameLimit {
             hasFollower = kind == 0x2C || kind == 0x21 && bytes.uint8(offset + 1) == 0xF9 || hasFollower
@@ -71,7 +71,7 @@ struct GIFFile: Sendable {
                 // An incomplete frame is not part of the animation.
                 if frame.isComplete || frames.isEmpty { frames.append(frame) }
                 control = GraphicControl()
-                // What lacks only the end of its pixels is no other frame.
+                // The block is the incomplete first frame itself, and not another frame.
                 if frames.first?.isComplete == false { hasFollower = false }
                 guard frame.isComplete, let end = GIFHeader.endOfBlocks(bytes, frame.offset + 1) else {
                     isCut = true
@@ -90,10 +90,10 @@ struct GIFFile: Sendable {
         return true
     }
 
-    /// Throws when a frame reaches so far beyond the screen that unpacking it makes no sense: the limits of pixels, of
-    /// animations and of their memory go by the screen.
+    /// Throws if a frame extends so far beyond the screen that unpacking it makes no sense: the limits of pixels and memory apply
+    /// to the screen.
     func check(_ frame: Frame, _ options: DecodeOptions) throws(ImageError) {
-        // Memory is taken for the screen.
+        // Memory is reserved for the screen only.
         try options.checkLimits(frame.rect.size)
         let limit = max(size.pixelCount.boundedProduct(4), 1 << 22)
         guard frame.rect.size.pixelCount <= limit else {
@@ -101,15 +101,15 @@ struct GIFFile: Sendable {
         }
     }
 
-    /// Whether a part of an animation is missing. Many files lack their trailer and nothing else, so a file that ends behind
-    /// a frame is whole.
+    /// Whether a part of an animation is missing. Many files lack only their trailer, so a file that ends after a frame is
+    /// complete.
     /// - Parameters:
-    ///   - isCut: Whether the file ends in the middle of a block.
-    ///   - isEnded: Whether there is something behind the last block, such as the trailer.
-    ///   - hasFollower: Whether a block for another frame has begun.
+    ///   - isCut: Whether the file ends within a block.
+    ///   - isEnded: Whether data follows the last block, such as the trailer.
+    ///   - hasFollower: Whether a block of another frame has begun.
     private func lacksSomething(isCut: Bool, isEnded: Bool, hasFollower: Bool) -> Bool {
         if hasFollower { return isCut || !isEnded }
-        // What follows a still image does not matter.
+        // Data after a still image is irrelevant.
         return isCut && (frames.count > 1 || isLooped || frames.first.map { $0.duration > .zero } == true)
     }
 
@@ -120,7 +120,7 @@ struct GIFFile: Sendable {
         else { return }
         var block = offset + 14
         while let length = bytes.uint8(block), length > 0 {
-            // The lower bits hold the kind of the sub-block.
+            // The lowest bits are the kind of the sub-block.
             if length >= 3, let kind = bytes.uint8(block + 1), kind & 7 == 1, let count = bytes.uint16LE(block + 2) {
                 loopCount = count == 0 ? 0 : Int(count) + 1
                 isLooped = true
@@ -171,7 +171,7 @@ private struct GraphicControl {
         disposal =
             switch flags >> 2 & 7 {
             case 2: .clear
-            // Some programs write 4 for 3, and browsers take it so.
+            // Some programs write 4 instead of 3, and browsers accept it.
             case 3, 4: .restore
             default: .keep
             }

@@ -7,12 +7,12 @@ final class GIFFrameSource: FrameSource {
     private let data: Data
     private let file: GIFFile
     private let options: DecodeOptions
-    /// The first frame as it was unpacked, until it is drawn.
+    /// The unpacked first frame, until it is drawn.
     private let first: Mutex<GIFFirstFrame?>
-    /// Whether the first frame has all of its pixels. Those that are missing are transparent, as in browsers.
+    /// Whether the first frame has all pixels. Missing pixels are transparent, as in browsers.
     let isFirstWhole: Bool
 
-    /// - Parameter first: The first frame as an incremental decoder has unpacked it.
+    /// - Parameter first: The first frame, if an incremental decoder has unpacked it.
     init(_ data: Data, _ file: GIFFile, first: GIFFirstFrame? = nil, _ options: DecodeOptions) {
         let first = first ?? file.frames.first.flatMap { Self.unpacked($0, of: file, in: data, options) }
         isFirstWhole = first.map { $0.decoder.count >= file.frames[0].rect.size.pixelCount } ?? true
@@ -22,7 +22,7 @@ final class GIFFrameSource: FrameSource {
         self.options = options
     }
 
-    /// - Returns: `nil` for one that cannot be drawn.
+    /// - Returns: `nil` for a frame that cannot be drawn.
     private static func unpacked(
         _ frame: GIFFile.Frame,
         of file: GIFFile,
@@ -40,7 +40,7 @@ final class GIFFrameSource: FrameSource {
         }
     }
 
-    /// The layout of each frame. A frame outside of the canvas draws nothing.
+    /// The layout of each frame. A frame outside the canvas draws nothing.
     var layouts: [FrameLayout] {
         file.frames.enumerated().map { index, frame in
             let rect = frame.rect.clipped(to: file.size)
@@ -49,7 +49,7 @@ final class GIFFrameSource: FrameSource {
                 duration: frame.duration,
                 disposal: rect == nil ? .keep : frame.disposal,
                 isBlended: true,
-                // Indices without a color are not drawn either.
+                // Indices without a color are also transparent.
                 hasAlpha: rect != frame.rect || frame.transparentColor != nil || index == 0 && !isFirstWhole
                     || (frame.colorTable?.count ?? 0) < 1 << min(frame.literalBits, 8)
             )
@@ -66,19 +66,19 @@ final class GIFFrameSource: FrameSource {
         }
         var decoder = try frame.makeDecoder(options)
         data.withUnsafeBytes { _ = decoder.decodeBlocks(of: $0, from: frame.offset + 1) }
-        // A frame without any code shows nothing, as in browsers.
+        // A frame without any codes shows nothing, as in browsers.
         guard decoder.count > 0 || !decoder.isDamaged else {
             throw options.badData("Frame \(index) of the GIF has no pixels")
         }
         GIFPainter(frame, data).paint(decoder, on: canvas)
-        // A damaged first frame is shown as far as it goes, as in browsers; an animation ends before a damaged frame.
+        // As in browsers, a damaged first frame is shown partly, but an animation ends before another damaged frame.
         if index > 0, decoder.isDamaged { throw options.badData("Frame \(index) of the GIF is damaged") }
     }
 }
 
-/// The color indices of a first frame that arrived in pieces.
+/// The color indices of a first frame.
 ///
-/// @unchecked: one thread at a time uses it, first the one that unpacks it, then the one that draws it.
+/// `@unchecked`: one thread at a time uses the object, first for unpacking, then for drawing.
 final class GIFFirstFrame: @unchecked Sendable {
     var decoder: LZWDecoder
 
@@ -116,12 +116,12 @@ extension LZWDecoder {
     }
 }
 
-/// Paints color indices with the palette of a frame.
+/// Paints color indices with the colors of a frame.
 struct GIFPainter {
     private let frame: GIFFile.Frame
-    /// The colors as packed pixels; transparent ones are 0.
+    /// The packed colors; 0 is transparent.
     private let colors: [UInt32]
-    /// Whether every index has an opaque color.
+    /// Whether all 256 indices have opaque colors.
     private let isOpaque: Bool
 
     init(_ frame: GIFFile.Frame, _ data: Data) {
@@ -143,10 +143,10 @@ struct GIFPainter {
         isOpaque = !colors.contains(0)
     }
 
-    /// Paints the rows that are unpacked. Transparent pixels leave the canvas as it is.
+    /// Paints the unpacked rows. Transparent pixels do not change the canvas.
     /// - Parameters:
-    ///   - start: The number of indices that were painted before.
-    ///   - fillsGaps: Whether rows of an interlaced frame are repeated for the rows that have not arrived.
+    ///   - start: The number of indices painted before.
+    ///   - fillsGaps: Whether rows of an interlaced frame also fill the rows that have not arrived.
     func paint(_ decoder: borrowing LZWDecoder, on canvas: FrameCanvas, from start: Int = 0, fillsGaps: Bool = false) {
         guard let visible = frame.rect.clipped(to: canvas.size) else { return }
         let width = frame.rect.size.width
@@ -156,7 +156,7 @@ struct GIFPainter {
                 guard top >= 0, top < visible.size.height, row * width < decoder.count,
                     (row + 1) * width > start
                 else { return }
-                // The position of a frame is never negative.
+                // The coordinates of a frame are never negative.
                 let numbers = decoder.output + row * width
                 let count = min(visible.size.width, decoder.count - row * width)
                 let target = canvas.row(top, of: visible)
@@ -172,7 +172,7 @@ struct GIFPainter {
         }
     }
 
-    /// The position of each row of the file in the image (appendix E).
+    /// The position in the image of each row of the file (appendix E).
     private func forEachRow(_ fillsGaps: Bool, _ body: (_ row: Int, _ y: Int) -> Void) {
         let height = frame.rect.size.height
         guard frame.isInterlaced else {

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import WebImageCore
 
-/// Decodes a GIF file while it arrives: its first frame row by row, then all frames that are complete.
+/// Decodes an arriving GIF file: the first frame row by row, then all complete frames.
 final class GIFIncrementalDecoder: IncrementalImageDecoding {
     /// The first frame, once its header has arrived.
     private final class Frame {
@@ -42,14 +42,14 @@ final class GIFIncrementalDecoder: IncrementalImageDecoding {
         if frame == nil { try begin() }
         guard let frame else { return }
         data.withUnsafeBytes { frame.offset = frame.first.decoder.decodeBlocks(of: $0, from: frame.offset) }
-        // The bytes that follow belong to other frames.
+        // The following bytes belong to other frames.
         isDone = frame.first.decoder.isDone
         if isDone, options.isFirstFrameOnly { data = Data() }
     }
 
     func partialImage() -> WebImage? {
         if isDone, let animation = partialAnimation() { return animation }
-        // When all bytes arrive at once, the first frame need not be shown alone.
+        // If all bytes arrive at once, the first frame need not be shown alone.
         guard shownFrameCount == 1, let frame, frame.first.decoder.count > frame.shownCount else { return nil }
         if frame.canvas == nil { frame.canvas = FrameCanvas(size: frame.size) }
         guard let canvas = frame.canvas else { return nil }
@@ -60,7 +60,7 @@ final class GIFIncrementalDecoder: IncrementalImageDecoding {
         }
     }
 
-    /// An image of the complete frames, when there are more than before.
+    /// An animation of the complete frames; `nil` without new frames.
     private func partialAnimation() -> WebImage? {
         guard let frame, !options.isFirstFrameOnly, let file = GIFFile(data, frameLimit: options.frameLimit),
             file.frames.count > shownFrameCount,

@@ -2,12 +2,12 @@ import FoundationEssentials
 import Glibc
 import WebImageCore
 
-/// The blocks of a GIF file that is written.
+/// Writes the blocks of a GIF file.
 struct GIFWriter {
     private var data = Data()
     private let size: PixelSize
     private let loopCount: Int
-    /// The colors of the first frame, which others may use.
+    /// The colors of the first frame, which later frames may reuse.
     private var shared: ColorPalette?
 
     /// - Parameter loopCount: The number of times to play the animation; 0 means endlessly.
@@ -18,15 +18,15 @@ struct GIFWriter {
 
     /// Adds a frame.
     /// - Parameters:
-    ///   - frame: The pixels of the rectangle, opaque or transparent (0).
-    ///   - clears: Whether the rectangle is transparent after the frame.
+    ///   - frame: The pixels of the rectangle, each opaque or transparent (0).
+    ///   - clears: Whether the rectangle becomes transparent after the frame.
     mutating func add(
         _ frame: PackedFrame,
         in rect: PixelRect,
         hundredths: Int,
         clears: Bool
     ) throws(ImageError) {
-        // An array would end the process where there is no memory.
+        // An array would crash if out of memory.
         guard let memory = malloc(rect.size.pixelCount) else {
             throw .noMemory(toEncode: "a GIF of \(rect.size) pixels")
         }
@@ -36,7 +36,7 @@ struct GIFWriter {
         frame.withPixels { add($0, in: rect, hundredths: hundredths, clears: clears, indices) }
     }
 
-    /// - Parameter indices: Receives the indices of the colors.
+    /// - Parameter indices: Memory for the color indices.
     private mutating func add(
         _ pixels: UnsafeBufferPointer<UInt32>,
         in rect: PixelRect,
@@ -44,7 +44,7 @@ struct GIFWriter {
         clears: Bool,
         _ indices: UnsafeMutableBufferPointer<UInt8>
     ) {
-        // Some viewers fill a cleared rectangle with the transparent color of its frame, so it has one.
+        // Some viewers fill a cleared rectangle with the frame's transparent color, so the frame needs one.
         let hasGaps = clears || pixels.contains(0)
         let limit = hasGaps ? 255 : 256
         var palette: ColorPalette
@@ -56,7 +56,7 @@ struct GIFWriter {
         }
         let isFirst = data.isEmpty
         if isFirst {
-            // The transparent color needs a place in the table, too.
+            // The transparent color also needs an entry in the table.
             shared = palette
             writeHeader(palette)
         }
@@ -74,7 +74,6 @@ struct GIFWriter {
         data.append(LZWEncoder.blocks(UnsafeBufferPointer(indices), literalBits: literalBits))
     }
 
-    /// The whole file.
     mutating func finish() -> Data {
         data.append(0x3B)
         return data
@@ -99,7 +98,7 @@ struct GIFWriter {
         data.append(contentsOf: [0x21, 0xFF, 11])
         data.append(contentsOf: "NETSCAPE2.0".utf8)
         data.append(contentsOf: [3, 1])
-        // The file says how often the animation is repeated.
+        // The file stores the number of repetitions.
         append(loopCount == 0 ? 0 : min(loopCount - 1, 65_535))
         data.append(0)
     }

@@ -1,11 +1,11 @@
 import Glibc
 
-/// Unpacks the color indices of a GIF frame (GIF89a specification, appendix F) from blocks that can arrive in pieces.
+/// Unpacks the color indices of a GIF frame (GIF89a specification, appendix F) from blocks that may arrive in pieces.
 ///
-/// A code stands for a string that was unpacked before, so the dictionary holds its position in the output: strings are
-/// copied forwards instead of assembled from the end.
+/// A code represents a string that was unpacked before. The dictionary stores the position of the string in the output, so strings
+/// are copied forwards instead of assembled from the end.
 struct LZWDecoder: ~Copyable {
-    /// The position of a string from the start of the output; the single indices are stored in front of it.
+    /// The position of a string relative to the output. Strings of a single index are stored before the output.
     private struct Place {
         var start: Int32
         var length: Int32
@@ -14,7 +14,7 @@ struct LZWDecoder: ~Copyable {
     /// The code sizes that a frame may have.
     static let literalBits = 1...11
     private static let codeLimit = 4096
-    /// The room behind the output: strings are copied eight bytes at a time, beyond their end.
+    /// Spare bytes after the output, since strings are copied in steps of eight bytes.
     private static let slack = 8
     private static let numbers = 256
     private static let noString = Place(start: -1, length: 0)
@@ -28,24 +28,24 @@ struct LZWDecoder: ~Copyable {
     private(set) var count = 0
     /// Whether the data has ended.
     private(set) var isDone: Bool
-    /// Whether it ended at an invalid code.
+    /// Whether the data ended at an invalid code.
     private(set) var isDamaged = false
 
     private let literalBits: Int
     private let places: UnsafeMutablePointer<Place>
     private var nextCode: Int
     private var bitCount: Int
-    /// The position and length of the previous string; none right after a clear code.
+    /// The previous string; none right after a clear code.
     private var previous = Self.noString
     private var bits: UInt64 = 0
     private var available = 0
 
     /// - Parameters:
-    ///   - literalBits: The minimum code size of the frame, 1 to 11; other sizes are an error.
+    ///   - literalBits: The minimum code size of the frame, 1 to 11; other sizes make `nil`.
     ///   - pixelCount: The expected number of indices; further ones are dropped.
-    /// - Returns: `nil` when there is no memory, too.
+    /// - Returns: `nil` if out of memory.
     init?(literalBits: Int, pixelCount: Int) {
-        // A small file can announce any number of pixels.
+        // A small file may claim any number of pixels, so malloc may fail.
         guard Self.literalBits.contains(literalBits), let start = malloc(Self.numbers + pixelCount + Self.slack)
         else { return nil }
         self.literalBits = literalBits
@@ -57,7 +57,7 @@ struct LZWDecoder: ~Copyable {
         places = .allocate(capacity: Self.codeLimit)
         for number in 0..<Self.numbers { memory[number] = UInt8(number) }
         for code in 0..<1 << literalBits {
-            // In some files the codes have more bits than any color index.
+            // Some files have codes with more bits than a color index.
             places[code] = Place(start: Int32(code & 255) - Int32(Self.numbers), length: 1)
         }
         isDone = pixelCount == 0
@@ -71,7 +71,7 @@ struct LZWDecoder: ~Copyable {
     /// Unpacks the next bytes.
     mutating func decode(_ bytes: UnsafeRawBufferPointer) {
         guard !isDone else { return }
-        // Local copies stay in registers: decoding a GIF spends its time in this loop.
+        // Local copies stay in registers, since decoding a GIF spends most time in this loop.
         var (bits, available, bitCount, nextCode) = (bits, available, bitCount, nextCode)
         var (count, previous) = (count, previous)
         let (output, places, capacity) = (output, places, capacity)
@@ -95,8 +95,8 @@ struct LZWDecoder: ~Copyable {
                 isDone = true
                 break
             }
-            // The next string of the dictionary is the previous string with one more index, which follows it in the
-            // output. The code that is read now can be that very string.
+            // The next string of the dictionary is the previous string plus the index that follows it in the output. The current
+            // code may refer to this new string.
             if previous.start >= 0, nextCode < Self.codeLimit {
                 places[nextCode] = Place(start: previous.start, length: previous.length + 1)
                 nextCode += 1
@@ -130,7 +130,7 @@ struct LZWDecoder: ~Copyable {
         _ offset: Int
     ) -> Int {
         if offset + 8 <= bytes.count {
-            // Bytes that do not fit are read again at the next call.
+            // Bytes that do not fit are read by the next call.
             let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
             bits |= word << UInt64(available)
             let taken = (63 - available) >> 3
@@ -154,7 +154,7 @@ struct LZWDecoder: ~Copyable {
         _ length: Int
     ) {
         guard target - source >= slack else {
-            // The copy runs forwards one by one, because source and target can overlap.
+            // The copy runs forwards one by one, because source and target may overlap.
             for index in 0..<length { target[index] = source[index] }
             return
         }

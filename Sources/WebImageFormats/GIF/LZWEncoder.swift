@@ -3,15 +3,15 @@ import FoundationEssentials
 /// Packs the color indices of a GIF frame (GIF89a specification, appendix F).
 enum LZWEncoder {
     private static let codeLimit = 4096
-    /// The number of places of the dictionary: four for each code, so that few share one.
+    /// The size of the dictionary's hash table: four places a code, so that few codes collide.
     private static let placeCount = 1 << 14
 
-    /// The blocks of a frame behind the number of bits of an index, up to the empty block.
+    /// The blocks of a frame that follow its code size, including the final empty block.
     /// - Parameter literalBits: The number of bits of an index, 2 to 8.
     static func blocks(_ indices: UnsafeBufferPointer<UInt8>, literalBits: Int) -> Data {
         var output = BitBlocks()
         let clearCode = 1 << literalBits
-        // The string of a code and one more index in the upper bits, its own code in the lower twelve; 0 when it is free.
+        // A place has a prefix code and the next index in its upper bits, and the resulting code in the lower twelve; 0 is free.
         var places = [UInt32](repeating: 0, count: placeCount)
         var (nextCode, bitCount) = (clearCode + 2, literalBits + 1)
         output.append(clearCode, bitCount)
@@ -33,7 +33,7 @@ enum LZWEncoder {
                 output.append(prefix, bitCount)
                 if nextCode < codeLimit {
                     places[place] = string << 12 | UInt32(nextCode)
-                    // A reader adds a string one code later than the writer.
+                    // A reader adds each string one code later than the writer.
                     if nextCode == 1 << bitCount { bitCount += 1 }
                     nextCode += 1
                 } else {

@@ -1,9 +1,9 @@
 import FoundationEssentials
 import WebImageCore
 
-/// Decodes icons and cursors of Windows in Swift. Images that are PNG files go to the PNG decoder.
+/// Decodes icons and cursors of Windows in Swift, using the PNG decoder for embedded PNG files.
 ///
-/// An icon holds one image in several sizes. The smallest that is no smaller than the requested size is decoded.
+/// An icon holds one image in several sizes. The coder decodes the smallest that is no smaller than the requested size.
 struct ICOCoder: ExtendedDecoding {
     private let png = PNGCoder()
 
@@ -23,7 +23,7 @@ struct ICOCoder: ExtendedDecoding {
                 options.isFirstFrameOnly = true
                 image = try png.decode(data.dropFirst(entry.offset), options: options)
             } else {
-                // A mask that is missing ends where the next image begins.
+                // A mask may be cut off, but never extends into the next image.
                 let end = directory.entries.map(\.offset).filter { $0 > entry.offset }.min() ?? bytes.count
                 let decoded = try pixels(of: entry, bytes, maskEnd: end, options)
                 let pixels = try decoded.resized(to: target, orientation: .up, options)
@@ -52,7 +52,7 @@ struct ICOCoder: ExtendedDecoding {
         let mask = IconMask(bytes: bytes.slice(min(maskStart, maskEnd), max(maskEnd - maskStart, 0)), header: header)
         let pixels = try PixelBuffer(size: header.size, format: .rgbaPremultiplied) { memory throws(ImageError) in
             let hasAlpha = try rows.write(to: memory, bytesPerPixel: 4) && !header.channels.alpha.isEmpty
-            // The mask is for programs that know nothing of alpha. Where it is missing, pixels are opaque.
+            // The mask is for programs without alpha support. Without a mask, pixels are opaque.
             if !hasAlpha { mask.apply(to: memory) }
             PixelBuffer.multiplyAlpha(in: memory)
         }
@@ -61,13 +61,13 @@ struct ICOCoder: ExtendedDecoding {
     }
 }
 
-/// The mask of an icon, which follows its pixels: a bit for each pixel, 1 where it is transparent.
+/// The mask of an icon, which follows its pixels: one bit a pixel, 1 for transparent.
 private struct IconMask {
-    /// The mask, as far as it is there.
+    /// The available bytes of the mask.
     let bytes: ByteReader?
     let header: BitmapHeader
 
-    /// Sets the alpha of pixels of four bytes.
+    /// Sets the alpha of four-byte pixels.
     func apply(to memory: UnsafeMutableRawBufferPointer) {
         let size = header.size
         for y in 0..<size.height {

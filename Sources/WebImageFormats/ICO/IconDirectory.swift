@@ -2,11 +2,10 @@ import WebImageCore
 
 /// The images of an icon or cursor (ICONDIR in the Windows SDK).
 struct IconDirectory {
-    /// One image.
     struct Entry {
-        /// The position of the image in the file. Its length is not used, for programs write wrong ones.
+        /// The position of the image in the file. The stored length is ignored, since programs write wrong ones.
         let offset: Int
-        /// Width and height in pixels, as the image itself says.
+        /// Width and height in pixels, from the image itself.
         let size: PixelSize
         /// Bits in a pixel.
         let bitCount: Int
@@ -15,12 +14,12 @@ struct IconDirectory {
 
     let entries: [Entry]
 
-    /// The entry with the most pixels; of several, that with the most colors.
+    /// The entry with the most pixels and, among those, the most bits a pixel.
     var largest: Entry {
         entries.max { ($0.size.pixelCount, $0.bitCount) < ($1.size.pixelCount, $1.bitCount) }!
     }
 
-    /// - Throws: ``ImageError/Code/badImageData`` when the file ends within the directory or an image has no pixels.
+    /// - Throws: ``ImageError/Code/badImageData`` if the file ends within the directory or contains no image.
     init(_ bytes: ByteReader, _ options: DecodeOptions) throws(ImageError) {
         guard let count = bytes.uint16LE(4).map(Int.init), count > 0, 6 + count * 16 <= bytes.count else {
             throw options.badData("The icon ends within its directory: it is truncated")
@@ -34,7 +33,7 @@ struct IconDirectory {
         self.entries = entries
     }
 
-    /// The smallest entry that is no smaller than target, or else the largest.
+    /// The smallest entry at least as large as the target, or else the largest.
     func entry(for target: PixelSize) -> Entry {
         let candidates = entries.filter { $0.size.width >= target.width && $0.size.height >= target.height }
         return candidates.min { ($0.size.pixelCount, -$0.bitCount) < ($1.size.pixelCount, -$1.bitCount) } ?? largest
@@ -42,7 +41,7 @@ struct IconDirectory {
 }
 
 extension IconDirectory.Entry {
-    /// - Returns: `nil` when there is no image at that position.
+    /// - Returns: `nil` if there is no image at the position.
     fileprivate init?(_ bytes: ByteReader, at offset: Int) {
         self.offset = offset
         isPNG = bytes.matches([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A], at: offset)
@@ -51,7 +50,7 @@ extension IconDirectory.Entry {
             size = PixelSize(width: Int(width), height: Int(height))
             bitCount = 32
         } else if let header = try? BitmapHeader(bytes, at: offset, DecodeOptions()) {
-            // The height counts the rows of the mask, too.
+            // The height includes the rows of the mask.
             size = PixelSize(width: header.size.width, height: header.size.height / 2)
             bitCount = header.bitCount
         } else {

@@ -2,8 +2,8 @@ package import FoundationEssentials
 package import WebImageCore
 
 extension JPEGCoder {
-    /// A file in one scan is decoded row by row. In one of several scans, such as a progressive one, the coefficients of the whole
-    /// image come together only at its end.
+    /// Whether the file has one scan, which is decoded row by row. With several scans, as in a progressive file, the coefficients
+    /// of the whole image are complete only at its end.
     package func decodesRegions(of data: Data) -> Bool {
         ImageHeader(reading: data, hint: .jpeg)?.workingByteCount == 0
     }
@@ -35,13 +35,13 @@ private struct RegionDecode {
         let turn = options.turn(orientation)
         try region.check(in: turn.apply(to: stored), options)
         let profile = reader.profile
-        // The inverse DCT divides by 8 at most, and the scaler by the rest.
+        // The inverse DCT divides by at most 8. The scaler does the rest.
         let divisor = min(region.reduction, 8)
         let size = try reader.setUp(divisor: divisor)
         let wanted = region.rect.stored(turn, in: stored.divided(by: region.reduction))
         let rect = wanted.multiplied(by: region.reduction / divisor, in: size)
         try options.check(rect.size)
-        // The colors of a pixel depend on those beside it (h2v2_fancy_upsample of libjpeg).
+        // The colors of a pixel depend on its neighbors (h2v2_fancy_upsample of libjpeg).
         let around = rect.widened(by: Self.margin, in: size)
         let columns = try reader.startRegion(around.x..<around.x + around.size.width)
         try forEachBatch(of: around.y, until: isCancelled) { count throws(ImageError) in try reader.skipRows(count) }
@@ -77,8 +77,8 @@ private struct RegionDecode {
         }
     }
 
-    /// Pixels around a region that are decoded with it.
+    /// The margin in pixels that is decoded around a region.
     private static let margin = 32
-    /// Rows between two looks at whether the region is still wanted.
+    /// The rows between two checks for cancellation.
     private static let batch = 256
 }

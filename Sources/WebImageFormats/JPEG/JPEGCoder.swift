@@ -3,8 +3,8 @@ package import WebImageCore
 
 /// Decodes JPEG with libjpeg.
 ///
-/// libjpeg scales with the inverse DCT to a size that is somewhat larger than the requested one, which is a quarter of the
-/// work for a quarter of the size; an area scaler does the rest.
+/// libjpeg scales with the inverse DCT to a size somewhat larger than requested, which takes a quarter of the work for a quarter of
+/// the size. An area scaler does the rest.
 package struct JPEGCoder: ExtendedDecoding {
     package init() {}
 
@@ -50,9 +50,9 @@ package struct JPEGCoder: ExtendedDecoding {
             .converted(from: profile, options)
     }
 
-    /// Decodes a file into pixels whose number is known, such as a rendition on disk.
+    /// Decodes a file of known size, such as a rendition on disk, into pixels.
     /// - Parameter size: The size that the file must have.
-    /// - Returns: Whether the file is sound and of that size.
+    /// - Returns: Whether the file is intact and has that size.
     static func decode(
         _ bytes: UnsafeRawBufferPointer,
         into memory: UnsafeMutableRawBufferPointer,

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Glibc
 import WebImageCore
 
-/// Writes JPEG with libjpeg. From a quality of 0.9, colors keep their full resolution.
+/// Writes JPEG with libjpeg. From a quality of 0.9 on, colors keep their full resolution.
 struct JPEGEncoder: ImageEncoding {
     func canEncode(_ format: ImageFormat) -> Bool { format == .jpeg }
 

@@ -9,18 +9,18 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding {
     /// The beginning of the file, until its header is read.
     private var head = Data()
     private var header: ImageHeader?
-    /// The pixels decoded so far; `size` says how many there are.
+    /// The pixels decoded so far, for an image of `size`.
     private var canvas: UnsafeMutablePointer<UInt8>?
     private var size = PixelSize(width: 0, height: 0)
     private var rowCount = 0
     private var shownRowCount = 0
-    /// Whether the rows of the thumbnail stand where none has been decoded.
+    /// Whether rows that have not been decoded show the thumbnail.
     private var isFilled = false
     private var isWhole = false
-    /// Whether there are no partial images, because libjpeg reads only the whole file.
+    /// Whether libjpeg can read only the whole file, so that there are no partial images.
     private var needsWholeFile = false
     private var profile: Data?
-    /// The thumbnails in the head of the file, until the first of them that is of use is decoded.
+    /// The thumbnails in the head of the file, until one is decoded.
     private var thumbnails: [EmbeddedThumbnail] = []
     private var thumbnail: JPEGThumbnail?
 
@@ -48,7 +48,7 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding {
     func partialImage() -> WebImage? {
         guard let header else { return nil }
         if let canvas, (try? reader.drawScans(into: canvas, width: size.width)) == true {
-            // Each scan covers the whole image, coarsely at first.
+            // Each scan covers the whole image, the first ones coarsely.
             (rowCount, shownRowCount) = (size.height, 0)
         }
         let isNewThumbnail = decodeThumbnail(of: header)
@@ -57,7 +57,7 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding {
         }
         shownRowCount = rowCount
         let rows = PixelRows(start: canvas, size: size, bytesPerRow: size.width * 3, layout: .rgb)
-        // The rows that arrive take the place of those of the thumbnail, one after the other.
+        // Arriving rows replace the rows of the thumbnail one by one.
         if let thumbnail {
             thumbnail.fill(canvas, size, from: rowCount)
             (self.thumbnail, isFilled) = (nil, true)
@@ -71,8 +71,8 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding {
         }
     }
 
-    /// Decodes the thumbnail, unless it was tried before or the whole image is there in some way.
-    /// - Returns: Whether there is one that was not shown.
+    /// Decodes the thumbnail, unless this was tried before or the whole image is available at some quality.
+    /// - Returns: Whether there is a new thumbnail.
     private func decodeThumbnail(of header: ImageHeader) -> Bool {
         guard !thumbnails.isEmpty else { return false }
         defer { thumbnails = [] }
@@ -85,10 +85,10 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding {
     }
 
     func finish(_ data: Data) throws(ImageError) -> WebImage {
-        // What is damaged is decoded and judged as a whole: where libjpeg takes up again behind the damage, and whether it
-        // goes on at all, depends on the bytes that have arrived.
+        // A damaged file is decoded again as a whole: where libjpeg resumes after damage, and whether it does, depends on the bytes
+        // that have arrived.
         guard isWhole, !reader.hasWarned, let canvas, let header else {
-            // The pixels make room for those of the whole file.
+            // Releases the pixels before the whole file is decoded.
             free(canvas)
             canvas = nil
             return try JPEGCoder().decode(data, options: options)
@@ -102,7 +102,7 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding {
             .converted(from: profile, options)
     }
 
-    /// Takes memory for the pixels once the header is there.
+    /// Allocates the pixels once the header has arrived.
     private func begin() throws(ImageError) {
         guard let stored = try reader.readHeader() else { return }
         let known = ImageHeader(reading: head)
@@ -122,7 +122,7 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding {
         guard canvas != nil else { throw options.outOfMemory(size) }
     }
 
-    /// The size of the image as stored.
+    /// The stored size of the image at the size of the options.
     private func target(_ header: ImageHeader) -> PixelSize {
         header.turn.apply(to: options.size.target(for: header.size))
     }

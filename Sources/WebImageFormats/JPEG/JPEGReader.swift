@@ -3,15 +3,14 @@ import FoundationEssentials
 import Glibc
 import WebImageCore
 
-/// One JPEG file that libjpeg reads, whole or as it arrives.
+/// Reads one JPEG file with libjpeg, whole or while it arrives.
 struct JPEGReader: ~Copyable {
     private let jpeg: OpaquePointer
     private let options: DecodeOptions
-    /// Keeps what libjpeg's lines are converted with.
+    /// Retains the conversion that libjpeg calls for each row.
     private var inks: InkConversion?
 
-    /// Makes a reader without a file.
-    /// - Returns: `nil` when there is no memory.
+    /// Makes a reader without a file; `nil` if out of memory.
     init?(_ options: DecodeOptions) {
         guard let jpeg = gwi_jpeg_new(options.convertsToSRGB) else { return nil }
         self.jpeg = jpeg
@@ -22,12 +21,12 @@ struct JPEGReader: ~Copyable {
         gwi_jpeg_free(jpeg)
     }
 
-    /// Reads a whole file, whose bytes must stay in place as long as the reader.
+    /// Reads a whole file, whose bytes must stay in place while the reader exists.
     func setFile(_ bytes: UnsafeRawBufferPointer) {
         gwi_jpeg_set_file(jpeg, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count)
     }
 
-    /// Takes the next bytes of a file that is arriving.
+    /// Adds the next bytes of an arriving file.
     func append(_ data: Data) throws(ImageError) {
         let isTaken = data.withUnsafeBytes {
             gwi_jpeg_append(jpeg, $0.bindMemory(to: UInt8.self).baseAddress, $0.count)
@@ -35,21 +34,20 @@ struct JPEGReader: ~Copyable {
         guard isTaken else { throw options.badData("There is no memory for the JPEG") }
     }
 
-    /// The size as stored, in pixels.
-    /// - Returns: `nil` when further bytes are needed.
+    /// The stored size in pixels; `nil` until the header has arrived.
     func readHeader() throws(ImageError) -> PixelSize? {
         var (width, height) = (UInt32(0), UInt32(0))
         guard try isDone(gwi_jpeg_read_header(jpeg, &width, &height)) else { return nil }
         return PixelSize(width: Int(width), height: Int(height))
     }
 
-    /// Whether the pixels cannot be read before the file is whole; known once the header is read.
+    /// Whether the pixels cannot be read before the file is complete; known after the header.
     var needsWholeFile: Bool { gwi_jpeg_needs_whole_file(jpeg) }
 
-    /// Whether libjpeg has met damage that shows as a smudge.
+    /// Whether libjpeg has found damage that shows as a smudge.
     var hasWarned: Bool { gwi_jpeg_has_warned(jpeg) }
 
-    /// The ICC profile of the file, when the options convert colors; known from the header to the end of the file.
+    /// The ICC profile of the file, if the options convert colors; available from the header to the end of the file.
     var profile: Data? {
         var bytes: UnsafeMutablePointer<UInt8>?
         var count: UInt32 = 0
@@ -58,10 +56,10 @@ struct JPEGReader: ~Copyable {
         return Data(bytes: bytes, count: Int(count))
     }
 
-    /// Sets the size at which the file is decoded.
+    /// Sets the size at which to decode the file.
     /// - Parameters:
-    ///   - divisor: 1, 2, 4 or 8: by how much the size of the file is divided.
-    ///   - isFast: Whether the inverse DCT is faster and less accurate.
+    ///   - divisor: The divisor of the size: 1, 2, 4 or 8.
+    ///   - isFast: Whether to use a faster, less accurate inverse DCT.
     /// - Returns: The size of the decoded image in pixels.
     mutating func setUp(divisor: Int, isFast: Bool = false) throws(ImageError) -> PixelSize {
         if gwi_jpeg_is_cmyk(jpeg) { convertInks() }
@@ -83,20 +81,20 @@ struct JPEGReader: ~Copyable {
     }
 
     /// Decodes the available bytes into rows of three bytes a pixel.
-    /// - Returns: The number of rows that are there, and whether the file is read to its end.
+    /// - Returns: The number of decoded rows, and whether the file was read to its end.
     func decode(into target: UnsafeMutablePointer<UInt8>, width: Int) throws(ImageError) -> (rows: Int, isDone: Bool) {
         var rows: UInt32 = 0
         let isDone = try isDone(gwi_jpeg_decode(jpeg, target, width * 3, &rows))
         return (Int(rows), isDone)
     }
 
-    /// Draws the complete scans of a progressive file that is arriving.
-    /// - Returns: Whether there is a scan that was not drawn before.
+    /// Draws the complete scans of an arriving progressive file.
+    /// - Returns: Whether there is a new scan.
     func drawScans(into target: UnsafeMutablePointer<UInt8>, width: Int) throws(ImageError) -> Bool {
         try isDone(gwi_jpeg_show_scans(jpeg, target, width * 3))
     }
 
-    /// Begins to decode columns of the image that is set up, widened to where a block begins.
+    /// Begins to decode columns of the image, extended to the start of a block.
     func startRegion(_ columns: Range<Int>) throws(ImageError) -> Range<Int> {
         var (x, width) = (UInt32(columns.lowerBound), UInt32(columns.count))
         guard try isDone(gwi_jpeg_start_region(jpeg, &x, &width)) else { throw options.truncatedJPEG() }

@@ -1,27 +1,26 @@
 package import FoundationEssentials
 package import WebImageCore
 
-/// The thumbnail in a JPEG file, decoded, which stands for the image until there is more of it.
+/// The decoded thumbnail of a JPEG file, shown until more of the image is decoded.
 struct JPEGThumbnail {
-    /// EXIF says 160x120; some cameras write 512x384. What is larger takes more time than a thumbnail is worth.
+    /// EXIF specifies 160x120, and some cameras write 512x384. Decoding a larger thumbnail would take too long.
     private static let longestSide = 512
-    /// What is smaller shows nothing.
+    /// A smaller thumbnail shows nothing useful.
     private static let shortestLongSide = 32
-    /// A thumbnail is enlarged to at most so many pixels. From there on GTK does the rest while it draws.
+    /// The largest size to which a thumbnail is scaled. GTK scales it further while drawing.
     private static let largestPixelCount = 1 << 18
-    /// By how many per cent the aspect ratio may differ from that of the image, because sides are rounded.
+    /// The largest difference from the image's aspect ratio in percent, since sides are rounded.
     private static let tolerance = 3
-    /// The mean of a channel up to which a bar counts as black.
+    /// The largest mean of a channel in a black bar.
     private static let darkest = 32
 
     private let pixels: PixelBuffer
-    /// The part of the pixels that shows the image.
+    /// The part of the pixels without black bars.
     private let content: PixelRect
-    /// The color profile of its own, which is rare.
+    /// The thumbnail's own color profile, which is rare.
     private let profile: Data?
 
-    /// Decodes the first sound one of the thumbnails of an image.
-    /// - Returns: `nil` when there is none, or none that can be a small version of the image.
+    /// Decodes the first intact thumbnail of an image; `nil` if none can be a small version of the image.
     init?(_ thumbnails: [EmbeddedThumbnail], of image: ImageHeader, _ options: DecodeOptions) {
         for thumbnail in thumbnails {
             var profile: Data?
@@ -50,7 +49,7 @@ struct JPEGThumbnail {
         _ options: DecodeOptions,
         profile: inout Data?
     ) -> PixelBuffer? {
-        // Scans would multiply the time; EXIF allows none. The frame has to come first, or its size is not known.
+        // EXIF allows only one scan; more would multiply the time. The frame must precede the scan, since its header has the size.
         guard let header = ImageHeader(reading: file), header.format == .jpeg, header.workingByteCount == 0,
             isUseful(header.storedSize, for: image), var reader = JPEGReader(options)
         else { return nil }
@@ -83,9 +82,8 @@ struct JPEGThumbnail {
         }
     }
 
-    /// The part of a thumbnail that has the aspect ratio of the image: all of it, or what is between black bars, with which
-    /// cameras fill a thumbnail of 4:3.
-    /// - Returns: `nil` when the thumbnail shows another part of the image, or another image.
+    /// The part of a thumbnail with the aspect ratio of the image: all of it, or the part between the black bars with which cameras
+    /// fill a 4:3 thumbnail. `nil` if the thumbnail shows another image or part.
     private static func content(of pixels: PixelBuffer, as image: PixelSize) -> PixelRect? {
         let size = pixels.size
         let (width, height) = (size.width * image.height, size.height * image.width)
@@ -125,7 +123,7 @@ struct JPEGThumbnail {
         return sum <= darkest * bar.size.width * bar.size.height * 3
     }
 
-    /// The pixels that show the image, valid as long as the thumbnail.
+    /// The pixels without black bars, valid while the thumbnail exists.
     private var rows: PixelRows {
         PixelRows(
             start: pixels.baseAddress + content.y * pixels.bytesPerRow + content.x * 3,
@@ -135,12 +133,12 @@ struct JPEGThumbnail {
         )
     }
 
-    /// The thumbnail in the place of the image, with its sizes and upright.
+    /// The thumbnail as a partial image, with the sizes of the image and upright.
     /// - Parameter profile: The color profile of the image.
     func partialImage(of header: ImageHeader, profile: Data?, _ options: DecodeOptions) -> WebImage? {
         let decoded = options.size.target(for: header.size)
         let size = DecodeSize.within(byteCount: Self.largestPixelCount * 4).target(for: decoded)
-        // Few pixels are converted before there are many. They are converted in place, so in a copy.
+        // Colors are converted before scaling up, while there are few pixels, and in a copy because this happens in place.
         let copy = withExtendedLifetime(pixels) { PixelBuffer(rows, orientation: .up) }
         let small = copy.map { WebImage(pixels: $0).converted(from: profile, options).content.pixels }
         guard let small else { return nil }
@@ -160,7 +158,7 @@ struct JPEGThumbnail {
         }
     }
 
-    /// Whether the thumbnail has the colors of the image, so that both can be parts of one image.
+    /// Whether the thumbnail has the color profile of the image, so that both can be parts of one partial image.
     func hasColors(of profile: Data?) -> Bool { self.profile == nil || self.profile == profile }
 
     /// Fills the rows of an image that have not arrived.

@@ -13,7 +13,7 @@ package struct PNGCoder: ExtendedDecoding {
 
     /// - Parameters:
     ///   - isArriving: Whether the file is still arriving, so that only complete frames are shown.
-    ///   - arrival: What the images of a file that is arriving share.
+    ///   - arrival: The state shared by all images of an arriving file.
     func decode(
         _ data: Data,
         isArriving: Bool,
@@ -47,7 +47,7 @@ package struct PNGCoder: ExtendedDecoding {
                     options: options
                 ).converted(from: profile, options)
             } catch {
-                // The default image can be intact.
+                // The default image may be intact.
                 WebImageLog.debug("The PNG is shown as a still image: \(error)")
             }
         }

@@ -1,13 +1,14 @@
 import FoundationEssentials
 import WebImageCore
 
-/// The colors that chunks of a PNG file state (PNG specification, third edition, section 4.3), as Chromium and Skia take them.
+/// The colors that chunks of a PNG file specify (PNG specification, third edition, section 4.3), interpreted as in Chromium and
+/// Skia.
 enum PNGColors {
     private static let sRGB = [0.3127, 0.3290, 0.64, 0.33, 0.30, 0.60, 0.15, 0.06]
 
-    /// The profile of the colors; `nil` where they are sRGB.
+    /// The profile of the colors; `nil` for sRGB.
     /// - Parameters:
-    ///   - head: The file up to its pixels, or more of it.
+    ///   - head: The file at least up to its pixels.
     ///   - embedded: The ICC profile in the file.
     static func profile(of head: Data, embedded: Data?) -> Data? {
         head.withUnsafeBytes { raw in
@@ -19,26 +20,26 @@ enum PNGColors {
                 chunks[chunk.name] = bytes.slice(chunk.contents.lowerBound, chunk.contents.count)
             }
             if let stated = chunks[PNGChunks.Name("cICP")].flatMap(profile(codePoints:)) ?? embedded { return stated }
-            // libpng takes a gamma outside of this range for damage.
+            // libpng treats a gamma outside this range as damage.
             guard chunks[PNGChunks.Name("sRGB")] == nil, let gamma = chunks[PNGChunks.Name("gAMA")]?.uint32BE(0),
                 16...625_000_000 ~= gamma
             else { return nil }
             let exponent = 100_000 / Double(gamma)
             if let chunk = chunks[PNGChunks.Name("cHRM")], chunk.count == 32 {
                 let points = (0..<8).map { Double(chunk.uint32BE($0 * 4) ?? 0) / 100_000 }
-                // Others are no points of the diagram, with which lcms calculates numbers that are none.
+                // Points outside the chromaticity diagram would make lcms compute invalid numbers.
                 let arePoints = points.allSatisfy { $0 <= 1 } && points[1] > 0
                 if arePoints, let profile = ColorConversion.profile(points, curve: [exponent]) { return profile }
             }
-            // What is within 5% of the exponent of most displays is left alone, by libpng too.
+            // Like libpng, ignores a difference of less than 5 % from the exponent of most displays.
             return abs(2.2 / exponent - 1) < 0.05 ? nil : ColorConversion.profile(sRGB, curve: [exponent])
         }
     }
 
-    /// The profile of code points (cICP; ITU-T H.273, tables 2 and 3).
-    /// - Returns: `nil` for code points of HDR, which eight bits have no room for, and for code points that the library does not know.
+    /// The profile of code points (cICP; ITU-T H.273, tables 2 and 3); `nil` for HDR, which does not fit in eight bits, and for
+    /// unknown code points.
     private static func profile(codePoints: ByteReader) -> Data? {
-        // Red, green and blue of the full range.
+        // RGB in full range.
         guard codePoints.uint8(2) == 0, codePoints.uint8(3) == 1 else { return nil }
         let primaries: [Double]
         switch codePoints.uint8(0) {

@@ -3,8 +3,8 @@ package import FoundationEssentials
 package import WebImageCore
 
 extension PNGEncoder {
-    /// Writes an animated PNG without loss (PNG specification, third edition). Each frame is the rectangle that changes, written
-    /// by libpng as a file of its own, of which the pixels are taken.
+    /// Writes a lossless animated PNG (PNG specification, third edition). libpng writes the changed rectangle of each frame as a
+    /// separate file, whose pixels are copied.
     package func encode(
         _ animation: ImageAnimation,
         as format: ImageFormat,
@@ -19,7 +19,7 @@ extension PNGEncoder {
                 throw .noMemory(toEncode: "a PNG of \(pixels.size) pixels")
             }
             let whole = PixelRect(x: 0, y: 0, width: current.size.width, height: current.size.height)
-            // A frame without changes still has a pixel.
+            // A frame without changes still needs one pixel.
             let pixel = PixelRect(x: 0, y: 0, width: 1, height: 1)
             let rect = shown.map { current.changes(since: $0) ?? pixel } ?? whole
             guard let part = current.buffer(rect, pixelFormat) else {
@@ -32,11 +32,11 @@ extension PNGEncoder {
     }
 }
 
-/// The chunks of an animated PNG that is written.
+/// Writes the chunks of an animated PNG.
 private struct APNGWriter {
     private var data = Data()
     private let loopCount: Int
-    /// Where the number of frames is written in the end.
+    /// The position of the number of frames, which is written last.
     private var countOffset = 0
     private var frameCount: UInt32 = 0
     private var sequence: UInt32 = 0
@@ -45,7 +45,7 @@ private struct APNGWriter {
         self.loopCount = loopCount
     }
 
-    /// Adds a frame that a PNG file holds.
+    /// Adds a frame from a PNG file.
     mutating func add(_ file: Data, in rect: PixelRect, _ duration: Duration) {
         let isFirst = frameCount == 0
         frameCount += 1
@@ -64,14 +64,13 @@ private struct APNGWriter {
                     addChunk(.framePixels, Data(bigEndian: takeNumber()) + raw[chunk.contents])
                 case .end: break
                 default:
-                    // What describes the colors is the same for all frames.
+                    // Chunks that describe colors are equal in all frames.
                     if isFirst { data.append(contentsOf: raw[chunk.range]) }
                 }
             }
         }
     }
 
-    /// The whole file.
     mutating func finish() -> Data {
         let contents = Data(bigEndian: frameCount) + Data(bigEndian: UInt32(clamping: min(loopCount, 1 << 31 - 1)))
         data.replaceSubrange(countOffset..<countOffset + 20, with: Self.chunk(.animation, contents))
@@ -88,14 +87,14 @@ private struct APNGWriter {
         for number in [rect.size.width, rect.size.height, rect.x, rect.y] {
             contents.append(bigEndian: UInt32(clamping: number))
         }
-        // Milliseconds where they fit into 16 bits, else hundredths, or whole seconds.
+        // The unit is milliseconds if the duration fits in 16 bits, otherwise hundredths, then seconds.
         let milliseconds = Int(bounded: (duration / .milliseconds(1)).rounded())
         let factor = milliseconds <= 65_535 ? 1 : milliseconds <= 655_350 ? 10 : 1000
         let (numerator, denominator) = (min(milliseconds / factor, 65_535), 1000 / factor)
         for number in [numerator, denominator] {
             contents.append(contentsOf: [UInt8(number >> 8), UInt8(number & 255)])
         }
-        // The frame stays, and replaces what is in its rectangle.
+        // The frame is kept, and replaces the pixels in its rectangle.
         contents.append(contentsOf: [0, 0])
         addChunk(.frame, contents)
     }

@@ -2,7 +2,7 @@ internal import CWebImageShims
 package import FoundationEssentials
 package import WebImageCore
 
-/// Writes PNG with libpng. gdk-pixbuf would do that in another process where it uses glycin.
+/// Writes PNG with libpng. gdk-pixbuf would encode in another process where it uses glycin.
 package struct PNGEncoder: ImageEncoding {
     package init() {}
 

@@ -6,7 +6,7 @@ import WebImageCore
 struct PNGFile: Sendable {
     struct Frame: Sendable {
         var layout: FrameLayout
-        /// The positions of its compressed pixels in the file.
+        /// The positions of the compressed pixels in the file.
         var parts: [Range<Int>] = []
     }
 
@@ -29,7 +29,7 @@ struct PNGFile: Sendable {
 
     /// - Parameters:
     ///   - frameLimit: The number of frames to read.
-    ///   - isArriving: Whether the file is still arriving: its last frame may be incomplete and is left out.
+    ///   - isArriving: Whether the file is still arriving. Its last frame may then be incomplete and is left out.
     init(_ data: Data, frameLimit: Int, isArriving: Bool = false) {
         data.withUnsafeBytes { raw in
             let bytes = ByteReader(raw)
@@ -44,7 +44,7 @@ struct PNGFile: Sendable {
             isTruncated = !isStopped
             if isArriving, !isEnded, !frames.isEmpty, frames.count <= frameLimit { frames.removeLast() }
             if frames.count > frameLimit { frames.removeLast(frames.count - frameLimit) }
-            // What makes colors transparent may come behind the control chunk of the first frame.
+            // The chunk tRNS may follow the control chunk of the first frame.
             for index in frames.indices { frames[index].layout.hasAlpha = hasAlpha }
             // A frame without pixels was cut off.
             while frames.last?.parts.isEmpty == true { frames.removeLast() }
@@ -56,7 +56,7 @@ struct PNGFile: Sendable {
         let contents = chunk.contents.lowerBound
         switch chunk.name {
         case .header:
-            // A second header would change the canvas on which the frames before it were found to lie.
+            // A second header would change the canvas after the frames were checked against it.
             guard chunk.range.lowerBound == 8, let width = bytes.uint32BE(contents),
                 let height = bytes.uint32BE(contents + 4),
                 let type = bytes.uint8(contents + 9)
@@ -101,7 +101,7 @@ struct PNGFile: Sendable {
     private static func hasAnimation(_ bytes: ByteReader) -> Bool {
         for chunk in PNGChunks(bytes) where chunk.name == .animation || chunk.name == .pixels {
             guard chunk.name == .animation, chunk.isWhole else { return false }
-            // The numbers of PNG end at 2^31 - 1 (section 7.1).
+            // PNG numbers end at 2^31 - 1 (section 7.1).
             if let count = bytes.uint32BE(chunk.contents.lowerBound), (1..<1 << 31).contains(count) { return true }
         }
         return false
@@ -131,7 +131,7 @@ struct PNGFile: Sendable {
             == bytes.uint32BE(chunk.contents.upperBound)
     }
 
-    /// A PNG file of one frame. The checksums of its pixels are 0, which does not matter.
+    /// A PNG file with one frame. The checksums of its pixels are 0, since the reader ignores them.
     func file(of index: Int, from data: Data) -> Data {
         let frame = frames[index]
         return data.withUnsafeBytes { raw in

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import WebImageCore
 
-/// Draws the frames of an animated PNG file, each read as a file of its own.
+/// Draws the frames of an animated PNG file, reading each as a separate file.
 struct PNGFrameSource: FrameSource {
     let data: Data
     let file: PNGFile

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import WebImageCore
 
-/// Decodes a PNG file while it arrives: the rows of a still image, the complete frames of an animated one.
+/// Decodes an arriving PNG file: the rows of a still image, or the complete frames of an animation.
 final class PNGIncrementalDecoder: IncrementalImageDecoding {
     /// Decodes the default image.
     private var still: PNGRowDecoder?
@@ -38,7 +38,7 @@ final class PNGIncrementalDecoder: IncrementalImageDecoding {
 
     func finish(_ data: Data) throws(ImageError) -> WebImage {
         guard let still, still.isDone, frames == nil, !(options.keepsWideColors && still.isDeep) else {
-            // Its pixels make room for those of the whole file.
+            // Releases the pixels before the whole file is decoded.
             self.still = nil
             return try PNGCoder().decode(data, isArriving: false, arrival: frames?.arrival, options)
         }
@@ -49,7 +49,7 @@ final class PNGIncrementalDecoder: IncrementalImageDecoding {
         guard !isKnown else { return }
         head.append(data)
         let file = PNGFile(head, frameLimit: 1, isArriving: true)
-        // The default image can differ from the first frame.
+        // The default image may differ from the first frame.
         if file.isAnimated, frames == nil {
             frames = PartialAnimation(shownCount: options.isFirstFrameOnly ? 0 : 1)
             frames?.append(head.dropLast(data.count))

@@ -2,19 +2,19 @@ internal import CWebImageShims
 import FoundationEssentials
 import WebImageCore
 
-/// One PNG file that libpng reads, whole or as it arrives.
+/// Reads one PNG file with libpng, whole or while it arrives.
 struct PNGReader: ~Copyable {
-    /// How much of a whole file libpng gets at a time, which copies it.
+    /// The bytes passed to libpng at a time, because it copies them.
     private static let pieceLength = 1 << 16
 
     private let png: OpaquePointer
     private let options: DecodeOptions
     private let keepsDepth: Bool
-    /// How much of a whole file libpng has.
+    /// The number of bytes of a whole file passed to libpng.
     private var readCount = 0
 
     /// Makes a reader without a file.
-    /// - Parameter keepsDepth: Whether the pixels of a whole file have 16 bits a channel if the file has them.
+    /// - Parameter keepsDepth: Whether a whole file with 16 bits a channel keeps them.
     init(keepsDepth: Bool = false, _ options: DecodeOptions) throws(ImageError) {
         guard let png = gwi_png_new() else { throw options.badData("There is no memory to read a PNG") }
         if keepsDepth { gwi_png_keep_depth(png) }
@@ -27,7 +27,7 @@ struct PNGReader: ~Copyable {
         gwi_png_free(png)
     }
 
-    /// Takes the next bytes. Those behind the header wait for a target.
+    /// Adds the next bytes. Bytes after the header wait for a target.
     func append(_ data: Data) throws(ImageError) {
         let isSound = data.withUnsafeBytes {
             gwi_png_append(png, $0.bindMemory(to: UInt8.self).baseAddress, $0.count)
@@ -37,8 +37,7 @@ struct PNGReader: ~Copyable {
         }
     }
 
-    /// The size as stored, and whether the pixels have alpha.
-    /// - Returns: `nil` when further bytes are needed.
+    /// The stored size, and whether the pixels have alpha; `nil` until the header has arrived.
     var header: (size: PixelSize, hasAlpha: Bool)? {
         var (width, height, hasAlpha) = (UInt32(0), UInt32(0), false)
         guard gwi_png_header(png, &width, &height, &hasAlpha) else { return nil }
@@ -46,7 +45,7 @@ struct PNGReader: ~Copyable {
     }
 
     /// Reads the header of a whole file.
-    /// - Returns: The size as stored.
+    /// - Returns: The stored size.
     mutating func readHeader(of data: Data) throws(ImageError) -> PixelSize {
         while header == nil, readCount < data.count { try append(next(of: data)) }
         guard let header else { throw truncation }
@@ -56,8 +55,8 @@ struct PNGReader: ~Copyable {
     /// Whether the channels of the file have 16 bits; known once the header is read.
     var isDeep: Bool { gwi_png_is_deep(png) }
 
-    /// The profile of the file's colors, when the options convert them; known once the header is read.
-    /// - Parameter head: The file up to its pixels, or more of it.
+    /// The color profile of the file, if the options convert colors; known once the header is read.
+    /// - Parameter head: The file at least up to its pixels.
     func profile(_ head: Data) -> Data? {
         var bytes: UnsafePointer<UInt8>?
         var count: UInt32 = 0
@@ -66,23 +65,23 @@ struct PNGReader: ~Copyable {
         return PNGColors.profile(of: head, embedded: isThere ? bytes.map { Data(bytes: $0, count: Int(count)) } : nil)
     }
 
-    /// What has been written to the target.
+    /// The progress of writing to the target.
     var progress: gwi_png_progress {
         var progress = gwi_png_progress()
         gwi_png_get_progress(png, &progress)
         return progress
     }
 
-    /// Sets where the pixels are written, with straight alpha, and writes those that are there.
+    /// Sets the memory that receives pixels with straight alpha, and writes the available ones.
     func setTarget(_ start: UnsafeMutableRawPointer, bytesPerRow: Int) throws(ImageError) {
         gwi_png_set_target(png, start.assumingMemoryBound(to: UInt8.self), bytesPerRow)
         try append(Data())
     }
 
-    /// The error of a file that ends too early.
+    /// The error for a truncated file.
     var truncation: ImageError { options.badData("The PNG ends before its pixels do: it is truncated") }
 
-    /// Decodes the pixels of the whole file of which the header was read, with premultiplied alpha. It can be called once.
+    /// Decodes the pixels of a whole file after ``readHeader(of:)``, with premultiplied alpha. Call it once.
     mutating func pixels(of data: Data) throws(ImageError) -> PixelBuffer {
         guard let (size, hasAlpha) = header else { throw truncation }
         let format: PixelBuffer.Format = hasAlpha ? .rgbaPremultiplied : .rgb
@@ -103,14 +102,14 @@ struct PNGReader: ~Copyable {
         return pixels
     }
 
-    /// Has libpng write the pixels.
+    /// Lets libpng write the pixels.
     private mutating func read(_ data: Data, into memory: UnsafeMutableRawBufferPointer) throws(ImageError) {
         try setTarget(memory.baseAddress!, bytesPerRow: memory.count / (header?.size.height ?? 1))
         while !progress.is_done, readCount < data.count { try append(next(of: data)) }
         guard progress.is_done else { throw truncation }
     }
 
-    /// Inflates the pixels in one go, where nothing about the file is unusual.
+    /// Inflates all pixels in one call; `nil` for files with unusual features.
     private func decode(_ bytes: UnsafeRawBufferPointer) -> UnsafeMutablePointer<UInt8>? {
         guard let first = PNGChunks(ByteReader(bytes)).first(where: { $0.name == .pixels }) else { return nil }
         let start = bytes.bindMemory(to: UInt8.self).baseAddress

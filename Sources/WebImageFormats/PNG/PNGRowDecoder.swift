@@ -3,8 +3,8 @@ import FoundationEssentials
 import Glibc
 import WebImageCore
 
-/// Decodes the default image of a PNG file while it arrives, with libpng's progressive reader: row by row, or in seven
-/// passes, the first of which shows the whole image coarsely.
+/// Decodes the default image of an arriving PNG file with libpng's progressive reader: row by row, or in seven passes, of which the
+/// first shows the whole image coarsely.
 final class PNGRowDecoder: IncrementalImageDecoding {
     private let reader: PNGReader
     private let options: DecodeOptions
@@ -17,7 +17,7 @@ final class PNGRowDecoder: IncrementalImageDecoding {
     private var profile: Data?
     private var shownCount: UInt64 = 0
 
-    /// - Returns: `nil` when there is no memory.
+    /// - Returns: `nil` if out of memory.
     init?(_ options: DecodeOptions) {
         guard let reader = try? PNGReader(options) else { return nil }
         self.reader = reader
@@ -27,7 +27,7 @@ final class PNGRowDecoder: IncrementalImageDecoding {
     deinit { free(canvas) }
 
     func append(_ data: Data) throws(ImageError) {
-        // What follows the pixels does not matter.
+        // Data after the pixels is irrelevant.
         guard !isDone else { return }
         if header == nil { head.append(data) }
         try reader.append(data)
@@ -63,17 +63,17 @@ final class PNGRowDecoder: IncrementalImageDecoding {
     /// Whether all pixels have arrived.
     var isDone: Bool { reader.progress.is_done }
 
-    /// Whether the channels of the file have 16 bits, of which this decoder keeps 8.
+    /// Whether the channels of the file have 16 bits. This decoder keeps 8.
     var isDeep: Bool { reader.isDeep }
 
-    /// The pixels that were decoded, valid until the decoder ends.
+    /// The decoded pixels, valid while the decoder exists.
     private var rows: PixelRows? {
         guard let header, let canvas else { return nil }
         let size = header.storedSize
         return PixelRows(start: canvas, size: size, bytesPerRow: size.width * layout.bytesPerPixel, layout: layout)
     }
 
-    /// Takes memory for the pixels once the header is there.
+    /// Allocates the pixels once the header has arrived.
     private func begin() throws(ImageError) {
         guard let (size, hasAlpha) = reader.header else { return }
         try options.check(size)

@@ -4,17 +4,18 @@ internal import CWebImageShims
 import FoundationEssentials
 import WebImageCore
 
-/// The loaders of gdk-pixbuf that are installed on this machine. The first look at them reads a file.
+/// The installed loaders of gdk-pixbuf. The first use reads a file.
 struct InstalledLoaders: Sendable {
-    /// The loaders of a format.
+    /// The loaders of one format.
     struct Loader: Sendable {
-        /// The names of the loaders in gdk-pixbuf's order, of which one after the other is tried.
+        /// The names of the loaders in gdk-pixbuf's order, which are tried in turn.
         let names: [String]
-        /// Whether it decodes in another process. What that refuses is not decoded in this one: there is a single name.
+        /// Whether the loader decodes in another process. It is then the only name, so that a file that it rejects is not decoded
+        /// in this process.
         let isElsewhere: Bool
     }
 
-    /// A format that the library has no row for. Its name is its media type.
+    /// A format without a row in the library's table, named by its media type.
     private struct Unlisted: Sendable {
         let format: ImageFormat
         /// The address of its GdkPixbufFormat, which is never freed.
@@ -73,10 +74,10 @@ struct InstalledLoaders: Sendable {
         return names
     }
 
-    /// The loader of a format; `nil` when none is installed.
+    /// The loader of a format; `nil` if none is installed.
     func loader(of format: ImageFormat) -> Loader? { loaders[format] }
 
-    /// The format of a file that the library does not recognize, by the signatures of the loaders.
+    /// The format of a file that only the signatures of loaders recognize.
     func format(of head: Data) -> ImageFormat? {
         var best: (format: ImageFormat, relevance: Int32)?
         head.withUnsafeBytes { bytes in

@@ -3,23 +3,23 @@ import FoundationEssentials
 import Synchronization
 package import WebImageCore
 
-/// Waits on a thread of a decode queue for an image that another process decodes, or a loader that takes as long as the file
-/// wants, within a time limit and as long as the image is wanted.
+/// Waits on a decode thread for an image that another process decodes, or for a loader whose time depends on the file. The wait
+/// ends at a time limit, or when the image is no longer wanted.
 ///
-/// gdk-pixbuf hands out neither the process nor a way to stop it or a loader, so its call runs on a thread of its own, which
-/// is left behind when the wait ends early. It ends with the process or the loader.
+/// gdk-pixbuf cannot stop a loader or its process. So the call runs on a separate thread, which is abandoned if the wait ends
+/// early, and ends with the loader or process.
 package struct LoaderWait {
     let format: ImageFormat
     /// Whether another process decodes the image.
     let isElsewhere: Bool
     let limit: Duration
     let options: DecodeOptions
-    /// The library whose loader is waited for.
+    /// The library that decodes.
     package var library = "gdk-pixbuf"
     let leftBehind: CallsLeftBehind
 
-    /// The number of calls that may be left behind. Files that make loaders hang cannot use up threads and processes, nor
-    /// those that make them work all processors.
+    /// The largest number of abandoned calls. It keeps files that hang or overload loaders from using up threads, processes and
+    /// processors.
     var maximumLeftBehind: Int { isElsewhere ? 8 : 2 }
 
     package init(
@@ -36,16 +36,17 @@ package struct LoaderWait {
         self.leftBehind = leftBehind ?? (isElsewhere ? .elsewhere : .ofProcess)
     }
 
-    /// Whether calls are made directly, since another process watches the time. A decode worker sets it before `main`, on its only thread.
+    /// Whether calls run directly, since another process limits the time. A decode worker sets this before `main`, while it has one
+    /// thread.
     nonisolated(unsafe) package static var isUnlimited = false
 
     private static let isAnnounced = Mutex(false)
 
     /// - Parameters:
-    ///   - reservation: The memory of the decode, which is taken until the work ends, also when nobody waits for it any more.
+    ///   - reservation: The memory of the decode, retained until the work ends, even if the call is abandoned.
     ///   - isCancelled: Called several times a second.
-    ///   - work: The call that waits for the process, made on another thread. It makes the loader and frees it, too:
-    ///     freeing one that has not ended waits as well.
+    ///   - work: The call that waits, made on another thread. It must also make and free the loader, because freeing an unfinished
+    ///     loader waits.
     package func run(
         holding reservation: MemoryBudget.Reservation? = nil,
         until isCancelled: () -> Bool,
@@ -60,7 +61,7 @@ package struct LoaderWait {
             withExtendedLifetime(reservation) {}
             if call.end(with: result) { leftBehind.add(-1) }
         }
-        // On this thread the call could not be given up, and some loaders hang where they get no threads either.
+        // Running the call on this thread would make it impossible to abandon; and some loaders hang without threads.
         guard code == 0 else { throw noThread(code) }
         let start = SuspendingClock.now
         while call.semaphore.wait(timeout: .now() + .milliseconds(50)) == .timedOut {
@@ -82,7 +83,7 @@ package struct LoaderWait {
 
     /// The error for a message of gdk-pixbuf.
     func error(_ message: String) -> ImageError {
-        // Glycin's messages for a process that is not there. They go on with the command, which has many lines.
+        // These are glycin's messages for a missing process. The rest of the message is a command of many lines.
         let start = message.prefix { $0 != "\n" && $0 != "`" }.replacing("Command:", with: "")
         guard message.contains("\"bwrap\"") || message.contains("Could not spawn") || message.contains("exited early")
         else { return options.badData(message) }
@@ -128,7 +129,7 @@ package struct LoaderWait {
         )
     }
 
-    /// Says once what is slower.
+    /// Logs once that another process makes decoding slower.
     private func announce() {
         guard Self.isAnnounced.withLock({ !exchange(&$0, with: true) }) else { return }
         WebImageLog.notice(
@@ -139,11 +140,11 @@ package struct LoaderWait {
         )
     }
 
-    /// Counts the calls that nobody waits for and that have not ended.
+    /// Counts abandoned calls that have not ended.
     package final class CallsLeftBehind: Sendable {
-        /// Those of loaders in this process.
+        /// The calls of loaders in this process.
         static let ofProcess = CallsLeftBehind()
-        /// Those that wait for another process.
+        /// The calls that wait for another process.
         static let elsewhere = CallsLeftBehind()
 
         private let number = Mutex(0)
@@ -153,7 +154,7 @@ package struct LoaderWait {
         func add(_ change: Int) { number.withLock { $0 += change } }
     }
 
-    /// A call whose result either the waiting thread takes or nobody does.
+    /// A call that is either waited for or abandoned.
     private final class Call: Sendable {
         private enum State: Sendable {
             case running
@@ -164,7 +165,7 @@ package struct LoaderWait {
         let semaphore = DispatchSemaphore(value: 0)
         private let state = Mutex(State.running)
 
-        /// - Returns: Whether nobody waits for the result.
+        /// - Returns: Whether the call was abandoned.
         func end(with result: Result<WebImage, ImageError>) -> Bool {
             let isLeft = state.withLock { state in
                 if case .isLeft = state { return true }

@@ -5,31 +5,30 @@ internal import CWebImageShims
 public import FoundationEssentials
 public import WebImageCore
 
-/// Decodes with gdk-pixbuf every format for which a loader is installed: those named in ``/WebImageCore/ImageFormat``, and others
-/// that their loaders recognize by the first bytes of a file. Such a format is named by its media type, as in
-/// `ImageFormat(rawValue: "image/x-xcf")`.
+/// Decodes every format for which gdk-pixbuf has a loader: those named in ``/WebImageCore/ImageFormat``, and others that loaders
+/// recognize by the first bytes of a file. These are named by their media types, as in `ImageFormat(rawValue: "image/x-xcf")`.
 ///
-/// Each manager has it as its last decoder, for formats such as SVG, AVIF and HEIC of which the library has no decoder. An
-/// app that adds it to its manager's `coders` prefers gdk-pixbuf for all formats that it reads, whole and while they arrive.
-/// Then animations are still images.
+/// Each manager uses it as its last decoder, for formats that the library does not decode itself, such as SVG, AVIF and HEIC. If
+/// you add it to the `coders` of a manager, gdk-pixbuf decodes all its formats, even while files arrive, and animations are still
+/// images.
 ///
-/// On many systems gdk-pixbuf decodes in another process (glycin), which takes some milliseconds more and shows no parts, and
-/// all images fail with ``/WebImageCore/ImageError/Code/decoderUnavailable`` where the process cannot start.
-/// Pixels from there are always in sRGB. An image that takes more than 30 seconds there, or 10 in this process if it is an SVG or
-/// another format whose loader takes as long as the file wants, fails with ``/WebImageCore/ImageError/Code/timedOut``. So does, with
-/// ``/WebImageCore/ImageError/Code/imageTooLarge``, an SVG of more than 16 MiB in the process of the app.
+/// On many systems, gdk-pixbuf decodes in another process (glycin). This takes some milliseconds longer, shows no partial images,
+/// always returns sRGB, and fails with ``/WebImageCore/ImageError/Code/decoderUnavailable`` if the process cannot start. An image
+/// that takes more than 30 seconds there fails with ``/WebImageCore/ImageError/Code/timedOut``. In this process, the limit is 10
+/// seconds, for SVG and other formats whose decoding time depends on the file, and an SVG above 16 MiB fails with
+/// ``/WebImageCore/ImageError/Code/imageTooLarge``.
 public struct PixbufCoder: ImageDecoding {
-    /// The bytes of the largest SVG that is drawn in the process of the app, where nothing else bounds its memory.
+    /// The largest SVG in bytes that is drawn in the process of the app, where its memory is not limited otherwise.
     static let largestDrawing = 16 << 20
 
     private let timeLimit: Duration?
-    /// Counts the calls that are left behind; `nil` for the count of the process. Tests have their own.
+    /// Counts abandoned calls; `nil` for the count of the process. Tests use separate counts.
     var leftBehind: LoaderWait.CallsLeftBehind?
 
-    /// Makes a decoder. Which loaders are installed is looked up when the first image is decoded.
+    /// Makes a decoder. The first image that is decoded looks up the installed loaders.
     public init() { self.init(timeLimit: nil) }
 
-    /// - Parameter timeLimit: The time after which slow decoding is given up.
+    /// - Parameter timeLimit: The time limit of slow decoding.
     package init(timeLimit: Duration?) { self.timeLimit = timeLimit }
 
     private var loaders: InstalledLoaders { .all }
@@ -37,7 +36,7 @@ public struct PixbufCoder: ImageDecoding {
     /// Whether a loader of the format is installed.
     public func canDecode(_ format: ImageFormat) -> Bool { loaders.loader(of: format) != nil }
 
-    /// Whether a loader of the format is installed, or one that recognizes the first bytes of a file of no known format.
+    /// Whether a loader of the format is installed or, for an unknown format, a loader that recognizes the first bytes.
     public func canDecode(_ head: Data, format: ImageFormat) -> Bool { installedFormat(head, as: format) != nil }
 
     /// Whether the loader of the format decodes in another process.
@@ -48,13 +47,13 @@ public struct PixbufCoder: ImageDecoding {
         try decode(data, options: options, holding: nil) { false }
     }
 
-    /// Starts to decode a file that is still arriving. Most loaders show nothing before its end.
+    /// Starts to decode an arriving file. Most loaders show nothing before its end.
     public func makeIncrementalDecoder(
         for format: ImageFormat,
         options: DecodeOptions
     ) -> (any IncrementalImageDecoding)? {
-        // The loader of GIF takes quadratic time when it is fed in pieces. Slow loaders wait for the end of the file, and so does the
-        // choice among several.
+        // The loader of GIF takes quadratic time for files in pieces. Slow loaders, and a choice among several, need the whole
+        // file.
         guard format != .gif, let loader = loaders.loader(of: format), loader.names.count == 1, !isSlow(format) else {
             return nil
         }
@@ -69,7 +68,7 @@ public struct PixbufCoder: ImageDecoding {
 }
 
 extension PixbufCoder: ExtendedDecoding {
-    /// The formats whose loaders take as long as the number of pixels lets them.
+    /// The formats whose decoding time is bounded by the number of pixels.
     private static let steady: Set<ImageFormat> = [
         .jpeg, .png, .gif, .webp, .tiff, .bmp, .ico, .avif, .heif, .jpegXL,
     ]
@@ -123,17 +122,18 @@ extension PixbufCoder: ExtendedDecoding {
             options: options,
             leftBehind: leftBehind
         )
-        // Giving up a loader of this process does not end it.
+        // A loader in this process cannot be stopped, so the call waits for it.
         return try wait.run(holding: reservation, until: { loader.isElsewhere && isCancelled() }, work)
     }
 
-    /// A file as glycin recognizes it by its first bytes: an AVIF with the major brand `avif`, which may be a compatible one only.
+    /// A file that glycin recognizes by its first bytes: an AVIF with `avif` as major brand, which is otherwise only a compatible
+    /// brand.
     private static func recognisable(_ data: Data, _ format: ImageFormat) -> Data {
         guard format == .avif, data.count > 12 else { return format == .svg ? compressed(data) : data }
         return data.prefix(8) + Data("avif".utf8) + data.dropFirst(12)
     }
 
-    /// A compressed drawing, since glycin recognizes others by `<svg` alone, and ElementTree of Python writes `<ns0:svg`.
+    /// A compressed SVG. glycin recognizes an uncompressed one only by `<svg`, but Python's ElementTree writes `<ns0:svg`.
     private static func compressed(_ data: Data) -> Data {
         guard !data.starts(with: [0x1F, 0x8B]), let compressor = libdeflate_alloc_compressor(1) else { return data }
         defer { libdeflate_free_compressor(compressor) }
@@ -147,7 +147,7 @@ extension PixbufCoder: ExtendedDecoding {
     }
 
     private func checkDrawing(_ data: Data, _ options: DecodeOptions) throws(ImageError) {
-        // A decode worker has a limit on its memory.
+        // The memory of a decode worker is limited.
         guard data.count > Self.largestDrawing, !LoaderWait.isUnlimited else { return }
         let (count, limit) = Magnitude.bytes(data.count, exceeding: Self.largestDrawing)
         throw ImageError(

@@ -15,11 +15,11 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding {
     /// The beginning of the file, until its header is read.
     private var head = Data()
     private var header: ImageHeader?
-    /// The error with which the loader was stopped.
+    /// The error that stopped the loader.
     private var refusal: ImageError?
-    /// The error of an earlier piece. A loader that has failed is closed and takes nothing more.
+    /// The error of an earlier piece. A failed loader is closed and accepts no more bytes.
     private var failure: ImageError?
-    /// The stored size, as the loader reports it.
+    /// The stored size that the loader reports.
     private var storedSize: PixelSize?
     /// The number of rows that the loader has written.
     private var rowCount = 0
@@ -57,8 +57,8 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding {
     }
 
     deinit {
-        // A loader that is freed without being closed logs a warning. One that decodes elsewhere does so when it is closed,
-        // which is why it lives on the thread of LoaderWait only.
+        // Freeing an open loader logs a warning. A loader that uses another process decodes when it is closed, so it is used only
+        // on the thread of LoaderWait.
         if !isClosed { gdk_pixbuf_loader_close(loader, nil) }
         g_object_unref(loader)
     }
@@ -80,9 +80,9 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding {
             header = ImageHeader(reading: head, hint: options.formatHint)
             if let header {
                 head = Data()
-                // The check comes before the loader sees the size and allocates memory for it.
+                // The size is checked before the loader sees it and allocates memory.
                 try options.check(header.size)
-                // Partial images have the memory that the header asked for.
+                // The memory for partial images was reserved for this header.
                 if isIncremental, options.budget != nil {
                     options.reservedPixelCount = header.storedSize.pixelCount
                 }
@@ -98,15 +98,14 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding {
         guard isWritten else { throw options.badData(message) }
     }
 
-    /// Rejects a BMP whose header claims impossible sizes: the loader would allocate memory for them, however small the
-    /// file is.
+    /// Rejects a BMP whose header claims impossible sizes, for which the loader would allocate memory.
     private func checkClaims() throws(ImageError) {
         guard format == .bmp else { return }
         let (offset, headerSize, colors) = head.withUnsafeBytes { raw in
             let bytes = ByteReader(raw)
             return (bytes.uint32LE(10) ?? 0, bytes.uint32LE(14) ?? 0, bytes.uint32LE(46) ?? 0)
         }
-        // Headers have 138 bytes at most and palettes 1024; a profile can lie between them and the pixels.
+        // Headers have at most 138 bytes and palettes 1024. A profile may lie between them and the pixels.
         guard offset <= max(head.count, 1 << 16), headerSize <= 1 << 10, headerSize == 12 || colors <= 1 << 16 else {
             throw options.badData("The BMP's header makes no sense: its pixels cannot begin where it says")
         }
@@ -149,7 +148,7 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding {
         return makeImage(pixels, isPartial: false)
     }
 
-    /// The loader's own pixels without a copy, when they have the wanted size and layout.
+    /// The loader's pixels without a copy; `nil` if their size or layout differs.
     private func adopted(_ pixbuf: OpaquePointer, _ rows: PixelRows, _ target: PixelSize) -> PixelBuffer? {
         guard rows.layout == .rgb, orientation == .up, target == rows.size, rows.bytesPerRow == target.width * 3,
             let pixels = gdk_pixbuf_get_pixels(pixbuf)
@@ -160,7 +159,7 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding {
         }
     }
 
-    /// The orientation of the loader's pixels, which differs from that of the file where the loader turns them.
+    /// The orientation to apply to the loader's pixels. It differs from the file's if the loader turns them.
     private var orientation: ImageOrientation {
         let orientation = header?.orientation ?? .up
         guard format == .tiff, !isElsewhere else { return options.turn(orientation) }
@@ -173,7 +172,7 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding {
         }
     }
 
-    /// The mirroring that libtiff applies to an orientation, which also undoes it.
+    /// The mirroring that libtiff applies for an orientation. Mirroring again undoes it.
     private func mirroring(_ orientation: ImageOrientation) -> ImageOrientation {
         switch orientation {
         case .upMirrored, .right: .upMirrored
@@ -183,35 +182,36 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding {
         }
     }
 
-    /// The size of the loader's pixels that the options ask for.
+    /// The size of the loader's pixels for the options.
     private func target(for size: PixelSize) -> PixelSize {
         let upright = orientation.apply(to: size)
         return orientation.apply(to: options.size.target(for: scalableSize(upright) ?? upright))
     }
 
-    /// What counts as the size of a drawing that is to fit a box.
+    /// The assumed natural size of a vector image that is fitted to a box.
     private func scalableSize(_ size: PixelSize) -> PixelSize? { format == .svg ? options.scalableSize(size) : nil }
 
-    /// Handles the loader's size-prepared signal, before it allocates memory for the pixels.
+    /// Handles the loader's size-prepared signal, which precedes the allocation of the pixels.
     private func prepare(_ size: PixelSize) {
         storedSize = size
         var target = size
         do {
             try options.checkLimits(size)
             target = self.target(for: size)
-            // librsvg keeps the aspect ratio and leaves the rest of a box empty; the area scaler stretches what covers it.
+            // librsvg keeps the aspect ratio and would not fill the box. So it covers the box, and the area scaler stretches the
+            // result.
             if case .stretch = options.size {
                 target = DecodeSize.cover(target).target(for: scalableSize(size) ?? size)
             }
-            // A drawing has only the pixels that are asked for.
+            // A vector image is drawn only at the requested size.
             try options.checkReservation((format == .svg ? target : size).pixelCount)
         } catch {
             refusal = error
-            // An empty size makes the loader stop.
+            // An empty size stops the loader.
             gdk_pixbuf_loader_set_size(loader, 0, 0)
             return
         }
-        // Any other loader would scale decoded pixels, which the area scaler does better.
+        // Other loaders would scale decoded pixels, which the area scaler does better.
         guard format == .svg, target != size else { return }
         gdk_pixbuf_loader_set_size(loader, Int32(target.width), Int32(target.height))
     }
@@ -221,7 +221,7 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding {
         hasNews = true
     }
 
-    /// The loader of PNG reports nothing when the end of a file is missing.
+    /// The loader of PNG does not report a missing end of a file.
     private func checkEnd(_ data: Data) throws(ImageError) {
         guard format == .png, !data.withUnsafeBytes({ PNGHeader.isComplete(ByteReader($0)) }) else { return }
         throw options.badData("The \(format.name) ends before its pixels do: it is truncated")
@@ -236,7 +236,7 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding {
             options
         )
         if isPartial { image = image.with { $0.isPartial = true } }
-        // A larger widget has it decoded anew.
+        // A larger widget decodes the image again at its size.
         if let size = scalableSize(image.naturalSize) { image = image.with { $0.sourceSize = size } }
         return image.converted(from: options.convertsToSRGB ? profile : nil, options)
     }
@@ -256,7 +256,7 @@ final class PixbufIncrementalDecoder: IncrementalImageDecoding {
     }
 }
 
-/// The pixels of a pixbuf, valid as long as it is.
+/// The pixels of a pixbuf, valid while it exists.
 /// - Parameter isPremultiplied: Whether alpha is premultiplied, as libtiff leaves it.
 private func pixelRows(_ pixbuf: OpaquePointer, isPremultiplied: Bool = false) -> PixelRows {
     let hasAlpha = gdk_pixbuf_get_has_alpha(pixbuf) != 0
@@ -268,7 +268,7 @@ private func pixelRows(_ pixbuf: OpaquePointer, isPremultiplied: Bool = false) -
     )
 }
 
-/// Returns the message of an error and frees it.
+/// Returns the message of an error, and frees the error.
 private func takeMessage(_ failure: inout UnsafeMutablePointer<GError>?) -> String {
     defer { g_clear_error(&failure) }
     return failure.map { String(cString: $0.pointee.message) } ?? "The file is not a sound image"

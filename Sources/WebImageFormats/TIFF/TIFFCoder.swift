@@ -1,8 +1,8 @@
 import FoundationEssentials
 import WebImageCore
 
-/// Decodes the first image of a TIFF file with libtiff: strips, tiles and planes of every depth, gray, palettes, colors,
-/// CMYK, with alpha of either kind, and BigTIFF.
+/// Decodes the first image of a TIFF file with libtiff: strips, tiles and planes of any depth, gray, palettes, RGB, CMYK, either
+/// kind of alpha, and BigTIFF.
 struct TIFFCoder: ExtendedDecoding {
     func canDecode(_ format: ImageFormat) -> Bool { format == .tiff }
 

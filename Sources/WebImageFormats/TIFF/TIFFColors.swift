@@ -4,9 +4,9 @@ import WebImageCore
 /// Converts samples of 8 bits to red, green and blue, with the alpha of the file.
 struct TIFFColors {
     private let layout: TIFFLayout
-    /// Three bytes a color.
+    /// The colors with three bytes each.
     private let palette: [UInt8]
-    /// `nil` when the file has no profile for its inks.
+    /// `nil` if the file has no CMYK profile.
     private let inks: InkConversion?
 
     init(_ header: gwi_tiff_header, _ layout: TIFFLayout, inks: InkConversion?) {
@@ -17,7 +17,7 @@ struct TIFFColors {
             return
         }
         let channels = [red, green, blue].map { UnsafeBufferPointer(start: $0, count: 1 << Int(header.bit_count)) }
-        // Some programs write 8 instead of 16 bits.
+        // Some programs write 8-bit instead of 16-bit values.
         let shift: UInt16 = channels.contains { $0.contains { $0 > 255 } } ? 8 : 0
         palette = channels[0].indices.flatMap { index in channels.map { UInt8($0[index] >> shift & 255) } }
     }
@@ -25,7 +25,7 @@ struct TIFFColors {
     /// - Parameters:
     ///   - samples: A row of samples.
     ///   - columns: The number of pixels.
-    ///   - row: A row of pixels, of three bytes each or four with alpha.
+    ///   - row: A row of pixels with three bytes each, or four with alpha.
     func convert(_ samples: [UInt8], _ columns: Int, into row: inout [UInt8]) {
         let (step, width) = (layout.samplesPerPixel, layout.bytesPerPixel)
         switch layout.colors {
@@ -49,7 +49,7 @@ struct TIFFColors {
         case .cmyk where inks != nil:
             convertInks(samples, columns, into: &row)
         case .cmyk:
-            // The conversion of the JPEG decoder.
+            // The formula matches the JPEG decoder's.
             for x in 0..<columns {
                 let white = 255 - UInt32(samples[x * step + 3])
                 for channel in 0..<3 {
@@ -73,7 +73,7 @@ struct TIFFColors {
 
     private func convertLab(_ samples: [UInt8], _ columns: Int, into row: inout [UInt8]) {
         let (step, width) = (layout.samplesPerPixel, layout.bytesPerPixel)
-        // a* and b* have a sign (TIFF 6.0, section 23).
+        // a* and b* are signed (TIFF 6.0, section 23).
         var packed = [UInt8](repeating: 0, count: columns * 3)
         for x in 0..<columns {
             packed[x * 3] = samples[x * step]
@@ -92,7 +92,7 @@ struct TIFFColors {
             let alpha = samples[x * layout.samplesPerPixel + position]
             row[x * 4 + 3] = alpha
             guard layout.isPremultiplied else { continue }
-            // No premultiplied color is above its alpha.
+            // A premultiplied color cannot exceed its alpha.
             for channel in 0..<3 { row[x * 4 + channel] = min(row[x * 4 + channel], alpha) }
         }
     }

@@ -1,20 +1,20 @@
 internal import CWebImageShims
 import WebImageCore
 
-/// How the samples of a TIFF file lie in its tiles or strips (TIFF 6.0, sections 3 to 9, 15 and 16).
+/// The layout of samples in the tiles or strips of a TIFF file (TIFF 6.0, sections 3 to 9, 15 and 16).
 struct TIFFLayout {
-    /// What the samples of a pixel stand for.
+    /// The color space of the samples.
     enum Colors: Equatable {
         case grey(isInverted: Bool)
         case palette
         case rgb
         case cmyk
-        /// CIE L*a*b* of 8 bits, with the white of paper (D50).
+        /// 8-bit CIE L*a*b* with the white of paper (D50).
         case lab
-        /// YCbCr without JPEG, other L*a*b*, and LogLuv, which libtiff converts.
+        /// YCbCr without JPEG, other L*a*b*, and LogLuv, all converted by libtiff.
         case other
 
-        /// Samples without those of alpha.
+        /// The number of samples without alpha.
         fileprivate var count: Int {
             switch self {
             case .grey, .palette: 1
@@ -28,9 +28,9 @@ struct TIFFLayout {
     /// The position of alpha among the samples of a pixel.
     let alphaIndex: Int?
     let isPremultiplied: Bool
-    /// Samples of a pixel, after those of all planes are brought together.
+    /// Samples in a pixel after combining all planes.
     let samplesPerPixel: Int
-    /// The numbers of the planes that are read.
+    /// The planes to read.
     let planes: [Int]
     /// The size of a tile or strip in pixels.
     let segmentSize: PixelSize
@@ -44,8 +44,8 @@ struct TIFFLayout {
     /// Bytes in a pixel of the decoded image.
     var bytesPerPixel: Int { alphaIndex == nil ? 3 : 4 }
 
-    /// - Throws: ``ImageError/Code/badImageData`` when the samples are of an unknown kind, or the tiles much larger than
-    ///   the image.
+    /// - Throws: ``ImageError/Code/badImageData`` if the samples are of an unknown kind, or the tiles are much larger than the
+    ///   image.
     init(_ header: gwi_tiff_header, _ options: DecodeOptions) throws(ImageError) {
         let (bits, sampleCount) = (Int(header.bit_count), Int(header.sample_count))
         let isFloatingPoint = header.sample_format == 3
@@ -53,7 +53,7 @@ struct TIFFLayout {
             sampleCount >= (colors == .other ? 1 : colors.count), sampleCount <= 64,
             isFloatingPoint ? [16, 32, 64].contains(bits) : (1...16).contains(bits) || [24, 32, 64].contains(bits),
             colors != .palette || bits <= 8 && header.red != nil,
-            // libtiff and Pillow take signed numbers for others.
+            // libtiff and Pillow interpret signed numbers differently.
             isFloatingPoint || header.sample_format == 1 || header.sample_format == 2 && bits <= 16
                 || header.sample_format == 4
                 || colors == .other || colors == .lab
@@ -78,7 +78,7 @@ struct TIFFLayout {
         }
         segmentSize = PixelSize(width: Int(header.segment_width), height: Int(header.segment_height))
         bytesPerRow = (segmentSize.width * (header.is_planar ? 1 : sampleCount) * bits + 7) / 8
-        // A small image can have tiles of usual size, but not of gigabytes.
+        // Tiles may exceed a small image, but not by gigabytes.
         let limit = max(Int(header.width) * Int(header.height) * 4, 1 << 22)
         guard !segmentSize.isEmpty, segmentSize.pixelCount <= limit,
             Self.decodedPixelCount(segmentSize, PixelSize(width: Int(header.width), height: Int(header.height)))
@@ -90,7 +90,7 @@ struct TIFFLayout {
         }
     }
 
-    /// The pixels that are decoded of an image that is small or narrow, at most. Each of its tiles is decoded as a whole.
+    /// The most pixels that are decoded for a small or narrow image, since its tiles are decoded entirely.
     private static let mostDecodedPixels = 1 << 26
 
     private static func decodedPixelCount(_ segment: PixelSize, _ image: PixelSize) -> Int {
@@ -99,21 +99,21 @@ struct TIFFLayout {
         return across.boundedProduct(down).boundedProduct(segment.pixelCount)
     }
 
-    /// The most memory that the decoded tiles or strips of one place may take, in bytes: 8 for each pixel of the limit.
+    /// The most bytes that decoded tiles or strips of one position may use: 8 for each pixel of the limit.
     static func memoryLimit(_ options: DecodeOptions) -> Int {
         max(min(options.maximumPixelCount, 1 << 31), 1 << 21) * 8
     }
 
-    /// - Returns: `nil` for colors that are not read.
+    /// - Returns: `nil` for unsupported color spaces.
     private static func colors(_ header: gwi_tiff_header) -> Colors? {
         switch header.photometric {
         case 0: .grey(isInverted: true)
         case 1: .grey(isInverted: false)
         case 2: .rgb
         case 3: .palette
-        // Other sets of ink than CMYK cannot be shown.
+        // Other ink sets than CMYK cannot be shown.
         case 5: header.ink_set == 1 ? .cmyk : nil
-        // libtiff takes the white of paper for that of a screen, and shows it yellow.
+        // libtiff treats the white of paper as a screen's, which looks yellow.
         case 8 where header.has_paper_white && header.bit_count == 8 && header.sample_count >= 3: .lab
         case 6, 8, 32844, 32845: .other
         default: nil
@@ -121,9 +121,9 @@ struct TIFFLayout {
     }
 }
 
-// Samples of any depth become bytes.
+// Converts samples of any depth to bytes.
 extension TIFFLayout {
-    /// Converts the samples of one row and one plane to 8 bits, rounded. Indices of a palette stay as they are.
+    /// Converts the samples of one row and plane to 8 bits, rounding. Palette indices are not scaled.
     func unpack(_ packed: [UInt8], _ columns: Int, plane: Int, into samples: inout [UInt8]) {
         let isPlanar = planes.count > 1
         let (count, step) = isPlanar ? (columns, planes.count) : (columns * samplesPerPixel, 1)
@@ -162,17 +162,17 @@ extension TIFFLayout {
         }
     }
 
-    /// A sample in the byte order of the machine, as libtiff leaves it.
+    /// A sample of whole bytes in native byte order, as libtiff stores it.
     private func number(_ packed: [UInt8], _ index: Int, byteCount: Int) -> UInt64 {
         (0..<byteCount).reduce(0) { $0 | UInt64(packed[index * byteCount + $1]) << UInt64($1 * 8) }
     }
 
-    /// 0 to 1 as 0 to 255.
+    /// Converts 0 through 1 to 0 through 255.
     private func level(_ value: Double) -> UInt8 {
         value > 0 ? UInt8((min(value, 1) * 255).rounded()) : 0
     }
 
-    /// A sample of fewer than 16 bits that is not a byte. The first bit is the highest.
+    /// A sample of fewer than 16 bits, except 8. The first bit is the highest.
     private func narrow(_ packed: [UInt8], _ index: Int) -> UInt8 {
         var value: UInt32 = 0
         for bit in index * bitCount..<(index + 1) * bitCount {

@@ -3,14 +3,14 @@ import FoundationEssentials
 import Glibc
 import WebImageCore
 
-/// Reads the first image of one TIFF file with libtiff, whose bytes must stay in place as long as the reader.
+/// Reads the first image of a TIFF file with libtiff. The bytes must stay in place while the reader exists.
 struct TIFFReader: ~Copyable {
     private let tiff: OpaquePointer
     private let header: gwi_tiff_header
     private let layout: TIFFLayout
     private let options: DecodeOptions
 
-    /// - Throws: When the header is damaged, its pixels are of an unknown kind, or they are more than the limit.
+    /// - Throws: If the header is damaged, or its pixels are of an unknown kind or exceed the limit.
     init(_ bytes: UnsafeRawBufferPointer, _ options: DecodeOptions) throws(ImageError) {
         let limit = TIFFLayout.memoryLimit(options)
         guard let tiff = gwi_tiff_new(bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count, limit) else {
@@ -35,13 +35,12 @@ struct TIFFReader: ~Copyable {
         gwi_tiff_free(tiff)
     }
 
-    /// The size as stored, in pixels.
+    /// The stored size in pixels.
     var size: PixelSize { PixelSize(width: Int(header.width), height: Int(header.height)) }
 
-    /// How the stored pixels lie.
     var orientation: ImageOrientation { ImageOrientation(rawValue: Int(header.orientation)) ?? .up }
 
-    /// The ICC profile; `nil` when there is none.
+    /// The ICC profile; `nil` if there is none.
     var profile: Data? {
         var bytes: UnsafePointer<UInt8>?
         var count: UInt32 = 0
@@ -49,7 +48,7 @@ struct TIFFReader: ~Copyable {
         return Data(bytes: bytes, count: Int(count))
     }
 
-    /// Decodes the pixels as they are stored, with premultiplied alpha.
+    /// Decodes the pixels in stored orientation, with premultiplied alpha.
     func pixels() throws(ImageError) -> PixelBuffer {
         let format: PixelBuffer.Format = layout.alphaIndex == nil ? .rgb : .rgbaPremultiplied
         let pixels = try PixelBuffer(size: size, format: format) { memory throws(ImageError) in
@@ -108,7 +107,7 @@ struct TIFFReader: ~Copyable {
         guard isRead else { throw options.damagedTIFF(tiff) }
     }
 
-    /// Lets libtiff convert pixels of which it alone knows the colors.
+    /// Lets libtiff convert color spaces that only it supports.
     private func readRGB(into memory: UnsafeMutableRawBufferPointer) throws(ImageError) {
         let (width, height) = (size.width, size.height)
         let step = min(layout.segmentSize.height, height)
@@ -131,12 +130,12 @@ struct TIFFReader: ~Copyable {
     }
 }
 
-/// Memory for one decoded tile or strip, or for those of all planes. It is 0 where nothing was decoded.
+/// Zero-initialized memory for a decoded tile or strip in all planes.
 private struct TIFFSegment: ~Copyable {
     private let memory: UnsafeMutableRawBufferPointer
     private let byteCount: Int
 
-    /// - Returns: `nil` when there is no memory.
+    /// - Returns: `nil` if out of memory.
     init?(byteCount: Int, planeCount: Int) {
         guard let start = calloc(planeCount, byteCount) else { return nil }
         memory = UnsafeMutableRawBufferPointer(start: start, count: planeCount * byteCount)
@@ -152,7 +151,7 @@ private struct TIFFSegment: ~Copyable {
         return UnsafeMutableRawBufferPointer(rebasing: memory[index * byteCount..<(index + 1) * byteCount])
     }
 
-    /// Copies a row to an array, whose bounds are checked in release builds too.
+    /// Copies a row to an array, whose bounds are checked even in release builds.
     func copyRow(_ row: Int, of plane: Int, into packed: inout [UInt8]) {
         let start = row * packed.count
         precondition(start + packed.count <= byteCount)

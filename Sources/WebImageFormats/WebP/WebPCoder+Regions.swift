@@ -3,7 +3,8 @@ import FoundationEssentials
 import WebImageCore
 
 extension WebPCoder {
-    /// A lossy file without alpha is decoded row by row. Lossless pixels, alpha and frames need memory for the whole image.
+    /// Whether the file is lossy without alpha, and is decoded row by row. Lossless pixels, alpha and frames need memory for the
+    /// whole image.
     func decodesRegions(of data: Data) -> Bool {
         ImageHeader(reading: data, hint: .webp)?.workingByteCount == 0
     }
@@ -14,7 +15,7 @@ extension WebPCoder {
         options: DecodeOptions,
         isCancelled: () -> Bool
     ) throws(ImageError) -> WebImage {
-        // The limits are for what is decoded, and a WebP file has 2^28 pixels at most.
+        // The pixel limit applies to the region. A WebP file has at most 2^28 pixels.
         var unlimited = options
         (unlimited.maximumPixelCount, unlimited.reservedPixelCount) = (.max, nil)
         let features = try WebPFeatures(data, unlimited)
@@ -40,7 +41,7 @@ extension WebPCoder {
         with features: WebPFeatures,
         _ options: DecodeOptions
     ) throws(ImageError) -> PixelBuffer {
-        // The colors of a pixel depend on those beside it, and libwebp crops at even pixels.
+        // The colors of a pixel depend on its neighbors, and libwebp crops at even pixels.
         let around = rect.widened(by: Self.margin, in: features.storedSize).beginningAtEvenPixels
         let decoded = try pixels(of: around.size, with: features, options) { bitmap in
             bitmap.decode(around, of: data, isScaled: false)
@@ -59,8 +60,8 @@ extension WebPCoder {
         by reduction: Int,
         _ options: DecodeOptions
     ) throws(ImageError) -> PixelBuffer {
-        // libwebp would stretch what is no multiple of the reduction, and all tiles with it. The last column and row stand for
-        // fewer pixels than the others, and repeat those before them.
+        // libwebp would stretch a region that is not a multiple of the reduction, and shift its pixels against other tiles. So the
+        // last column and row, which cover fewer pixels, repeat their neighbors.
         let whole = PixelSize(width: max(rect.size.width / reduction, 1), height: max(rect.size.height / reduction, 1))
         var source = rect
         source.size.width = min(whole.width * reduction, rect.size.width)
@@ -89,12 +90,12 @@ extension WebPCoder {
         return decoded
     }
 
-    /// Pixels around a region that are decoded with it.
+    /// The margin in pixels that is decoded around a region.
     private static let margin = 2
 }
 
 extension WebPBitmap {
-    /// Decodes a part of a whole file, which fills the memory.
+    /// Decodes a part of a whole file so that it fills the memory.
     fileprivate func decode(_ rect: PixelRect, of data: Data, isScaled: Bool) -> VP8StatusCode {
         var config = WebPDecoderConfig()
         guard configure(&config, isScaled: isScaled) else { return VP8_STATUS_INVALID_PARAM }
@@ -109,7 +110,7 @@ extension WebPBitmap {
         }
     }
 
-    /// Fills what lies behind the decoded part with its last column and row.
+    /// Fills the pixels after the decoded part with its last column and row.
     fileprivate func repeatEdges(of part: PixelSize) {
         let count = hasAlpha ? 4 : 3
         if part.width < size.width {

@@ -15,7 +15,7 @@ struct WebPCoder: ExtendedDecoding {
         let decoded = PixelBuffer(size: size, format: features.hasAlpha ? .rgbaPremultiplied : .rgb) { memory in
             let bitmap = WebPBitmap(memory, size, hasAlpha: features.hasAlpha)
             status = data.withUnsafeBytes { bitmap.decode($0, isScaled: size != features.storedSize) }
-            // libwebp multiplies as well, but does not round.
+            // libwebp can also premultiply, but does not round.
             if features.hasAlpha { PixelBuffer.multiplyAlpha(in: memory) }
         }
         guard let decoded else { throw options.outOfMemory(size) }
@@ -29,8 +29,8 @@ struct WebPCoder: ExtendedDecoding {
     }
 
     /// - Parameters:
-    ///   - isArriving: Whether the file is still arriving, so that the frames that are there are shown.
-    ///   - arrival: What the images of a file that is arriving share.
+    ///   - isArriving: Whether the file is still arriving, so that only available frames are shown.
+    ///   - arrival: The state shared by all images of an arriving file.
     func animated(
         _ data: Data,
         _ features: WebPFeatures,
@@ -74,12 +74,12 @@ struct WebPFeatures {
     /// The size in pixels after ``turn``.
     let size: PixelSize
     let orientation: ImageOrientation
-    /// The orientation as far as it is applied.
+    /// The orientation to apply.
     let turn: ImageOrientation
     let hasAlpha: Bool
     let isLossless: Bool
     let isAnimated: Bool
-    /// Whether the header of the file announces EXIF data.
+    /// Whether the header announces EXIF data.
     let hasEXIF: Bool
 
     init(_ data: Data, _ options: DecodeOptions) throws(ImageError) {
@@ -104,18 +104,18 @@ struct WebPFeatures {
     /// The size in pixels before orientation.
     var storedSize: PixelSize { turn.apply(to: size) }
 
-    /// The size at which libwebp decodes. It scales colors that are not premultiplied, so that invisible ones would bleed
-    /// into the edges: images with alpha are scaled after decoding. So are lossless ones, which it multiplies by an alpha that
-    /// the file says is not used.
+    /// The size at which libwebp decodes. libwebp scales straight colors, so invisible ones would bleed into edges; images with
+    /// alpha are therefore scaled after decoding. So are lossless images, which libwebp multiplies by their alpha even if the file
+    /// declares it unused.
     func bitmapSize(for target: PixelSize) -> PixelSize { hasAlpha || isLossless ? storedSize : target }
 
-    /// The image in the colors of the options.
+    /// The image, converted to the colors of the options.
     func image(_ pixels: PixelBuffer, _ options: DecodeOptions, profile: Data?) -> WebImage {
         WebImage(pixels: pixels, naturalSize: size, format: .webp, orientation, options)
             .converted(from: profile, options)
     }
 
-    /// The ICC profile of a file, or of the part before its pixels, when the options convert colors.
+    /// The ICC profile of a file or of its part before the pixels, if the options convert colors.
     func profile(of data: Data, _ options: DecodeOptions) -> Data? {
         guard options.convertsToSRGB else { return nil }
         return data.withUnsafeBytes { bytes in
@@ -132,14 +132,14 @@ struct WebPFeatures {
     }
 }
 
-/// Memory that libwebp decodes an image into.
+/// The memory into which libwebp decodes an image.
 struct WebPBitmap {
     let start: UnsafeMutableRawPointer
     let size: PixelSize
     let stride: Int
     let hasAlpha: Bool
 
-    /// All of a buffer, row after row.
+    /// Uses all memory of a buffer, row after row.
     init(_ memory: UnsafeMutableRawBufferPointer, _ size: PixelSize, hasAlpha: Bool) {
         self.init(memory.baseAddress!, size, stride: memory.count / size.height, hasAlpha: hasAlpha)
     }
@@ -151,9 +151,9 @@ struct WebPBitmap {
         self.hasAlpha = hasAlpha
     }
 
-    /// Sets up a decoder to write into the memory. The output buffer of the configuration has to be freed.
-    /// - Parameter isScaled: Whether the image has another size. Scaling to the same size would only blur its colors.
-    /// - Returns: Whether libwebp is of the version of its headers.
+    /// Sets up a decoder that writes into the memory. The caller frees the output buffer of the configuration.
+    /// - Parameter isScaled: Whether the image has another size. Scaling to the same size would blur colors.
+    /// - Returns: Whether libwebp matches the version of its headers.
     func configure(_ config: inout WebPDecoderConfig, isScaled: Bool) -> Bool {
         guard WebPInitDecoderConfig(&config) != 0 else { return false }
         config.options.use_scaling = isScaled ? 1 : 0
@@ -167,7 +167,7 @@ struct WebPBitmap {
         return true
     }
 
-    /// Decodes a whole file, or the part of a file that holds a frame.
+    /// Decodes a whole file, or the part of a file with a frame.
     func decode(_ bytes: UnsafeRawBufferPointer, isScaled: Bool = false) -> VP8StatusCode {
         var config = WebPDecoderConfig()
         guard configure(&config, isScaled: isScaled) else { return VP8_STATUS_INVALID_PARAM }

@@ -39,9 +39,9 @@ extension WebPEncoder {
         return Data(bytes: bytes, count: output.size)
     }
 
-    /// The numbers of the file have 16 and 24 bits (RFC 9649, sections 2.7.1.1 and 2.7.1.2).
+    /// The file stores the number of loops in 16 bits and durations in 24 bits (RFC 9649, sections 2.7.1.1 and 2.7.1.2).
     private static let mostLoops = 65_535
-    /// One less, since times are rounded.
+    /// One less than fits in 24 bits, since times are rounded.
     private static let longestFrame = Duration.milliseconds((1 << 24) - 2)
 
     private func add(

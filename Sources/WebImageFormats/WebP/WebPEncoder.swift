@@ -23,7 +23,7 @@ package struct WebPEncoder: ImageEncoding {
         WebPMemoryWriterInit(&writer)
         defer { WebPMemoryWriterClear(&writer) }
         picture.writer = WebPMemoryWrite
-        // libwebp asks every few rows whether to go on.
+        // libwebp calls the hook every few rows.
         picture.progress_hook = { _, _ in Task.isCancelled ? 0 : 1 }
         let isWritten = withUnsafeMutablePointer(to: &writer) { writer in
             picture.custom_ptr = UnsafeMutableRawPointer(writer)
@@ -47,11 +47,11 @@ package struct WebPEncoder: ImageEncoding {
         )
     }
 
-    /// What an error of libwebp means for an image of a size.
+    /// The error for an error code of libwebp and an image size.
     static func failure(_ code: WebPEncodingError, _ size: PixelSize) -> ImageError {
         switch code {
         case VP8_ENC_ERROR_USER_ABORT: .cancelled(nil)
-        // libwebp names no error where some of its tables find no memory, and its writer fails only without memory.
+        // libwebp reports no error if it lacks memory for some tables, and its writer fails only if out of memory.
         case VP8_ENC_OK, VP8_ENC_ERROR_OUT_OF_MEMORY, VP8_ENC_ERROR_BITSTREAM_OUT_OF_MEMORY, VP8_ENC_ERROR_BAD_WRITE:
             .noMemory(toEncode: "a WebP of \(size) pixels")
         case VP8_ENC_ERROR_BAD_DIMENSION: tooLarge(size)
@@ -69,7 +69,7 @@ package struct WebPEncoder: ImageEncoding {
     }
 
     /// Sets up the encoder and copies the pixels into a WebPPicture, which the caller frees.
-    /// - Returns: false when there is no memory.
+    /// - Returns: `false` if out of memory.
     static func prepare(
         _ config: inout WebPConfig,
         _ picture: inout WebPPicture,
@@ -81,10 +81,10 @@ package struct WebPEncoder: ImageEncoding {
             return false
         }
         config.lossless = options.isLossless ? 1 : 0
-        // Lossless files keep the colors of transparent pixels, also those that may change a little otherwise.
+        // Lossless files keep the exact colors of transparent pixels, which libwebp would otherwise change.
         config.exact = config.lossless
         config.method = Int32(min(max(options.webPEffort, 0), 6))
-        // Colors are halved in resolution here, unless libwebp looks at all of them.
+        // Only lossless encoding needs all colors. Otherwise, copying the pixels halves the resolution of colors.
         picture.use_argb = config.lossless
         picture.width = Int32(clamping: pixels.size.width)
         picture.height = Int32(clamping: pixels.size.height)

@@ -6,7 +6,7 @@ import WebImageCore
 struct WebPFile: Sendable {
     struct Frame: Sendable {
         let layout: FrameLayout
-        /// The position of its compressed pixels in the file.
+        /// The position of the compressed pixels in the file.
         let part: Range<Int>
     }
 
@@ -14,16 +14,16 @@ struct WebPFile: Sendable {
     let frames: [Frame]
     /// The number of loops; 0 means endless.
     let loopCount: Int
-    /// Whether the file ends before the length that it states, or in the middle of a chunk.
+    /// Whether the file is shorter than its stated length, or ends within a chunk.
     let isTruncated: Bool
 
     /// - Parameter frameLimit: The number of frames to read.
-    /// - Returns: `nil` when there are no frames.
+    /// - Returns: `nil` if there are no frames.
     init?(_ data: Data, frameLimit: Int) {
         let found: (PixelSize, [Frame], Int, Bool)? = data.withUnsafeBytes { bytes in
             var input = WebPData(bytes: bytes.bindMemory(to: UInt8.self).baseAddress, size: bytes.count)
             var state = WEBP_DEMUX_DONE
-            // The complete frames of a file that is arriving are shown.
+            // The partial demuxer finds the complete frames of an arriving file.
             guard let demuxer = WebPDemuxPartial(&input, &state) else { return nil }
             defer { WebPDemuxDelete(demuxer) }
             let size = PixelSize(

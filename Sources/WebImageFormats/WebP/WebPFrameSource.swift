@@ -36,7 +36,7 @@ struct WebPFrameSource: FrameSource {
     ) -> VP8StatusCode {
         return data.withUnsafeBytes { bytes in
             let part = UnsafeRawBufferPointer(rebasing: bytes[frame.part]).bindMemory(to: UInt8.self)
-            // The frame's own header can claim another size than the container does.
+            // The size in the frame's header may differ from the container's.
             var (width, height) = (Int32(0), Int32(0))
             guard WebPGetInfo(part.baseAddress, part.count, &width, &height) != 0, Int(width) == size.width,
                 Int(height) == size.height

@@ -3,14 +3,14 @@ import FoundationEssentials
 import Glibc
 import WebImageCore
 
-/// Decodes a WebP file while it arrives.
+/// Decodes an arriving WebP file.
 final class WebPIncrementalDecoder: IncrementalImageDecoding {
     private let options: DecodeOptions
-    /// The beginning of the file, until there is enough to make a decoder.
+    /// The beginning of the file, until it suffices to make a decoder.
     private var head = Data()
     private var features: WebPFeatures?
     private var profile: Data?
-    /// The size of the canvas, as stored.
+    /// The stored size of the canvas.
     private var size = PixelSize(width: 0, height: 0)
     private var canvas: UnsafeMutableRawBufferPointer?
     private var config = UnsafeMutablePointer<WebPDecoderConfig>.allocate(capacity: 1)
@@ -64,7 +64,7 @@ final class WebPIncrementalDecoder: IncrementalImageDecoding {
 
     func partialImage() -> WebImage? {
         if frames != nil { return partialAnimation() }
-        // The EXIF data come behind the pixels. An image that turns in the end is worse than one that comes whole.
+        // The EXIF data follow the pixels, and showing an image that turns at the end would be worse than waiting.
         guard let decoder, let features, !features.hasEXIF || !options.appliesOrientation, let rows else { return nil }
         var lastRow: Int32 = 0
         guard WebPIDecGetRGB(decoder, &lastRow, nil, nil, nil) != nil, lastRow > shownRows else { return nil }
@@ -83,7 +83,7 @@ final class WebPIncrementalDecoder: IncrementalImageDecoding {
     }
 
     func finish(_ data: Data) throws(ImageError) -> WebImage {
-        // EXIF comes last in a WebP file, so the orientation is known only now.
+        // EXIF data are at the end of a WebP file, so the orientation is known only now.
         let final = try WebPFeatures(data, options)
         if let frames, final.isAnimated {
             return try WebPCoder().animated(data, final, isArriving: false, arrival: frames.arrival, options)
@@ -92,7 +92,7 @@ final class WebPIncrementalDecoder: IncrementalImageDecoding {
         guard isDone, let features, let canvas, final.bitmapSize(for: target) == size,
             final.hasAlpha == features.hasAlpha, Self.hasStatedLength(data)
         else {
-            // The pixels make room for those of the whole file.
+            // Releases the pixels before the whole file is decoded.
             releasePixels()
             return try WebPCoder().decode(data, options: options)
         }
@@ -104,7 +104,7 @@ final class WebPIncrementalDecoder: IncrementalImageDecoding {
         return final.image(upright, options, profile: profile)
     }
 
-    /// Whether a file is as long as its header says, without which it is damaged.
+    /// Whether a file is at least as long as its header states.
     private static func hasStatedLength(_ data: Data) -> Bool {
         data.withUnsafeBytes { raw in
             let bytes = ByteReader(raw)
@@ -141,10 +141,10 @@ final class WebPIncrementalDecoder: IncrementalImageDecoding {
         guard decoder != nil else { throw options.badData("There is no memory for the WebP decoder") }
     }
 
-    /// The number of bytes before the pixels: an extended file has its color profile there (RFC 9649, section 2.7).
-    /// - Returns: `nil` when further bytes are needed to tell.
+    /// The number of bytes before the pixels, including the color profile of an extended file (RFC 9649, section 2.7); `nil` if
+    /// more bytes are needed.
     private static func preambleSize(_ bytes: ByteReader) -> Int? {
-        // 30 bytes hold the largest of the headers that libwebp asks for.
+        // 30 bytes hold the largest header that libwebp needs.
         guard bytes.count >= 30 else { return nil }
         guard bytes.matches("VP8X", at: 12), let flags = bytes.uint8(20), flags & 0x20 != 0 else { return 30 }
         guard let length = bytes.uint32LE(34) else { return nil }
