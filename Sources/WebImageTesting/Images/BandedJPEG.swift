@@ -1,10 +1,10 @@
 package import FoundationEssentials
 package import WebImageCore
 
-/// Makes a JPEG of many megapixels from bands that are encoded one after the other, so that its pixels are never in memory together.
+/// Makes a JPEG of many megapixels from separately encoded bands, so that its pixels are never all in memory.
 ///
-/// The bands become restart intervals of one scan (ITU-T T.81, section B.2.4.4): the predictions of a band begin anew, as they do in a
-/// file of its own.
+/// The bands become restart intervals of one scan (ITU-T T.81, section B.2.4.4), where predictions start again as in a separate
+/// file.
 package struct BandedJPEG {
     private let size: PixelSize
     private let bandHeight: Int
@@ -13,13 +13,13 @@ package struct BandedJPEG {
 
     /// - Parameters:
     ///   - size: The size of the whole image.
-    ///   - bandHeight: The height of each band, a multiple of 16. The last one may be lower.
+    ///   - bandHeight: The height of each band, a multiple of 16. The last band may be lower.
     package init(size: PixelSize, bandHeight: Int = 256) {
         (self.size, self.bandHeight) = (size, bandHeight)
     }
 
-    /// Adds the next band: a baseline JPEG of the whole width, of the same quality as the others.
-    /// - Returns: `false` for another file.
+    /// Adds the next band: a baseline JPEG of the whole width, with the same quality as the others.
+    /// - Returns: `false` if the file is not such a JPEG.
     package mutating func append(_ band: Data) -> Bool {
         let band = [UInt8](band)
         var (offset, head, frame) = (2, Array(band.prefix(2)), 0)

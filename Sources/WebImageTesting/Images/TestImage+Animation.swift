@@ -17,10 +17,10 @@ extension TestImage {
 
     /// Creates an animation whose frames are each filled with one color.
     /// - Parameters:
-    ///   - colors: The color of each frame as 0xRRGGBB; at most 128 different ones.
+    ///   - colors: The color of each frame as 0xRRGGBB, with at most 128 different colors.
     ///   - size: Width and height in pixels.
     ///   - duration: The duration of each frame, in whole hundredths of a second. Default: 0.1 s.
-    ///   - loopCount: The number of times to play the animation; 0, the default, means endlessly.
+    ///   - loopCount: The number of times to play the animation. Default: 0, which means endlessly.
     ///   - format: The file format. Default: GIF.
     public static func animation(
         _ colors: [UInt32],
@@ -47,7 +47,7 @@ extension TestImage {
 
 /// The frames of a test animation, and writers for the formats that gdk-pixbuf cannot animate.
 private struct SolidFrames {
-    /// The number of indices that a GIF with codes of eight bits can name.
+    /// The number of indices in a GIF with codes of eight bits.
     static let colorLimit = 128
 
     let colors: [UInt32]
@@ -57,7 +57,6 @@ private struct SolidFrames {
     let loopCount: Int
 }
 
-// GIF.
 extension SolidFrames {
     var gif: Data {
         var file = Data("GIF89a".utf8)
@@ -70,7 +69,7 @@ extension SolidFrames {
             file += [UInt8(color >> 16 & 255), UInt8(color >> 8 & 255), UInt8(color & 255)]
         }
         if loopCount != 1 {
-            // The looping extension counts repetitions, that is the loops after the first one.
+            // The looping extension counts the repetitions after the first loop.
             file += [0x21, 0xFF, 11] + Array("NETSCAPE2.0".utf8) + [3, 1] + number(max(loopCount - 1, 0)) + [0]
         }
         for color in colors {
@@ -99,7 +98,7 @@ extension SolidFrames {
     }
 }
 
-// APNG, assembled from one PNG file per frame (PNG specification, third edition).
+// The frames of an APNG come from one PNG file each (PNG specification, third edition).
 extension SolidFrames {
     var apng: Data {
         var file = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])

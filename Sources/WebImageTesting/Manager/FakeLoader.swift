@@ -2,8 +2,8 @@ public import Foundation
 import Synchronization
 public import WebImageCore
 
-/// A loader under the control of a test. It answers at once with prepared results, or holds every load until the test
-/// sends bytes and finishes it. It records requests and cancellations.
+/// A loader that a test controls. It answers at once with prepared results, or holds every load until the test sends bytes and
+/// finishes it. It records requests and cancellations.
 public final class FakeLoader: DataLoading {
     private struct State {
         var answers: [URL: Result<LoaderResult, ImageError>] = [:]
@@ -48,7 +48,7 @@ public final class FakeLoader: DataLoading {
 
     /// Delivers bytes to the held loads of a URL.
     /// - Parameters:
-    ///   - data: The next bytes of the file, for progressive loads. Others get the report only, and all bytes once they become
+    ///   - data: The next bytes of the file, for progressive loads. Other loads get only the report, and all bytes if they become
     ///     progressive.
     ///   - url: The URL of the loads.
     ///   - received: The byte count for the progress report. Default: the count of `data`.
@@ -138,7 +138,7 @@ private final class FakeLoad: FetchOperation {
     private let onCancel: @Sendable (FakeLoad) -> Void
     private let nearlyComplete: @Sendable () -> Bool
     private let state: Mutex<State>
-    /// Held while bytes are delivered, in their order. The receiver may call this load meanwhile.
+    /// Held while bytes are delivered, to keep their order. Recursive, because the receiver may call this load.
     private let delivery = NSRecursiveLock()
 
     init(

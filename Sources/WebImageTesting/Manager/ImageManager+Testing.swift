@@ -2,8 +2,8 @@ public import WebImageCore
 public import WebImageLinux
 
 extension ImageManager {
-    /// Creates a manager for tests. It works as in an app, but uses neither the network nor the disk, decodes in the process
-    /// of the test, does not retry, does not remember failures, and keeps its images when the machine is short of memory.
+    /// Creates a manager for tests. It works as in an app, but uses neither network nor disk, decodes in the process of the test,
+    /// does not retry or remember failures, and keeps its images when memory is short.
     /// - Parameters:
     ///   - loader: Loads all URLs.
     ///   - clock: The clock of the manager. Default: the system clock.

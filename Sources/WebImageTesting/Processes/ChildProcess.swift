@@ -16,7 +16,7 @@ package struct ChildProcess: Sendable {
     ///   - executable: A path, or a name to look up in PATH.
     ///   - arguments: The arguments after the name of the program. Default: none.
     ///   - environment: Variables to add to the environment of this process.
-    ///   - seconds: The time limit, after which the program is killed. Default: 300, which only a hang takes.
+    ///   - seconds: The time limit, after which the program is killed. Default: 300, which only a hang reaches.
     /// - Throws: `ProcessError` if the program cannot be started.
     package static func run(
         _ executable: String,
@@ -37,11 +37,11 @@ package struct ChildProcess: Sendable {
     }
 }
 
-/// A program that serves this process and ends together with it, even if this process crashes.
+/// A helper program that ends with this process, even if this process crashes.
 package final class DaemonProcess: Sendable {
     private let process: RunningProcess
 
-    /// A shell starts the program. A second shell ends it when the standard input closes, which this process holds open.
+    /// One shell starts the program. Another ends the program when standard input closes, which this process holds open.
     private static let script = """
         exec 3<&0
         "$@" </dev/null 3<&- &
@@ -50,7 +50,7 @@ package final class DaemonProcess: Sendable {
         wait $child
         """
 
-    /// Starts a program. A program that does not exist ends at once.
+    /// Starts a program. A missing program ends at once.
     /// - Throws: `ProcessError` if no shell can be started.
     package init(_ program: String, _ arguments: [String], environment: [String: String]) throws {
         let command = ["sh", "-c", Self.script, "sh", program] + arguments
@@ -65,13 +65,13 @@ package final class DaemonProcess: Sendable {
     package var output: String { process.output }
 
     /// Searches the output as it arrives.
-    /// - Returns: The first non-`nil` result of `find`; `nil` if the program ends before, or after two minutes.
+    /// - Returns: The first non-`nil` result of `find`; `nil` if the program ends first, or after two minutes.
     package func waitForOutput<Found>(_ find: (String) -> Found?) -> Found? {
         process.waitForOutput(seconds: 120, find)
     }
 
-    /// Waits for a program that ends by itself.
-    /// - Returns: Its exit code, which is above 128 when a signal has ended it; `nil` if it still runs.
+    /// Waits for a program that ends on its own.
+    /// - Returns: Its exit code, which is above 128 if a signal ended the program; `nil` if the program still runs.
     package func exitCode(within seconds: Double) -> Int32? {
         guard process.waitForEndOfOutput(seconds: seconds) else { return nil }
         process.wait()

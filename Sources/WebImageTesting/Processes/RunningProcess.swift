@@ -3,13 +3,13 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A child process whose output a thread collects. It starts without fork(2), which would copy the page tables of this process, and
-/// without Foundation's Process, which would run a run loop next to that of GLib.
+/// A child process whose output a thread collects. It avoids fork(2), which would copy the page tables of this process, and
+/// Foundation's Process, which would run a second run loop next to GLib's.
 final class RunningProcess: Sendable {
     private let process: pid_t
     /// The output in chunks. An empty chunk marks its end.
     private let chunks = EventLog<[UInt8]>()
-    /// The end of the standard input that this process writes to, while it is open.
+    /// The write end of the child's standard input; `nil` once closed.
     private let input: Mutex<Int32?>
     /// The status of waitpid(2), once the process has ended.
     private let status = Mutex<Int32?>(nil)
@@ -29,7 +29,7 @@ final class RunningProcess: Sendable {
         } else {
             process = -errno
         }
-        // The child has these ends.
+        // The child process has these ends.
         for descriptor in [input[0], output[1]] where descriptor >= 0 { close(descriptor) }
         guard process > 0 else {
             for descriptor in [input[1], output[0]] where descriptor >= 0 { close(descriptor) }
@@ -55,7 +55,7 @@ final class RunningProcess: Sendable {
         return find(output)
     }
 
-    /// - Returns: Whether the program has closed its output, which it does by ending.
+    /// - Returns: Whether the program has closed its output, usually by ending.
     func waitForEndOfOutput(seconds: Double) -> Bool {
         chunks.wait(atMost: .seconds(seconds)) { $0.last?.isEmpty == true }
     }
@@ -65,12 +65,12 @@ final class RunningProcess: Sendable {
     }
 
     func kill() {
-        // Until somebody has waited for it, no other process has its number.
+        // The number of the process is not reused before a thread has waited for the process.
         status.withLock { if $0 == nil { _ = Glibc.kill(process, SIGKILL) } }
     }
 
     func wait() {
-        // Another thread can end the process meanwhile.
+        // Another thread can kill the process during this call, which does not hold the lock.
         var information = siginfo_t()
         while waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
         status.withLock { status in

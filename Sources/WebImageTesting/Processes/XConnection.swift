@@ -1,9 +1,8 @@
 import Glibc
 
-/// A connection to an X server, as X11's protocol and the extension XTEST 2.2 describe it, without a window of its own. Blocks the
-/// thread during each request.
+/// A connection to an X server without a window, using X11's protocol and the extension XTEST 2.2. Each request blocks the thread.
 final class XConnection {
-    /// The numbers of the events that XTEST makes.
+    /// The numbers of the events that XTEST creates.
     enum Input: UInt8 {
         case keyPress = 2
         case keyRelease = 3
@@ -19,7 +18,7 @@ final class XConnection {
     private let lastKeycode: UInt8
     private let socket: Int32
 
-    /// Connects to a server on this machine that asks for no authorization.
+    /// Connects to a local server without authorization.
     init(display: String) throws {
         let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         self.socket = socket
@@ -35,7 +34,7 @@ final class XConnection {
         }
         do {
             guard isConnected else { throw XvfbDisplay.Failure(description: "No X server runs on \(display)") }
-            // Little-endian numbers, version 11.0, and neither name nor data of an authorization.
+            // The client sends little-endian numbers, uses version 11.0, and has no authorization name or data.
             try Self.send([0x6C, 0, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0], to: socket)
             let head = try Self.receive(8, from: socket)
             let setup = try Self.receive(Int(head.number16(at: 6)) * 4, from: socket)
@@ -56,9 +55,9 @@ final class XConnection {
         close(socket)
     }
 
-    /// The pixels of the screen: 4 bytes each, in the order blue, green, red and one without a meaning.
+    /// The pixels of the screen with 4 bytes each: blue, green, red and an unused one.
     func screenPixels() throws -> [UInt8] {
-        // GetImage in the format ZPixmap
+        // The request is GetImage in the format ZPixmap.
         let reply = try request(
             73,
             data: 2,
@@ -70,9 +69,9 @@ final class XConnection {
         return Array(reply[32..<(32 + width * height * 4)])
     }
 
-    /// The key that types a symbol, and whether shift has to be held for it; `nil` if no key does.
+    /// The key that types a symbol, and whether it needs Shift; `nil` if there is none.
     func key(for symbol: UInt32) throws -> (code: UInt8, needsShift: Bool)? {
-        // GetKeyboardMapping
+        // The request is GetKeyboardMapping.
         let reply = try request(101, [firstKeycode, lastKeycode - firstKeycode + 1, 0, 0])
         let columns = Int(reply[1])
         for column in 0..<min(columns, 2) {
@@ -84,18 +83,18 @@ final class XConnection {
         return nil
     }
 
-    /// Makes input events, in order, as if they came from the devices.
+    /// Creates input events in order, as if they came from devices.
     func make(_ events: [(kind: Input, detail: UInt8, x: Int, y: Int)]) throws {
         let name = Array("XTEST".utf8)
         let extensionReply = try request(98, UInt16(name.count).bytes + [0, 0] + name + [0, 0, 0])
         guard extensionReply[8] != 0 else { throw XvfbDisplay.Failure(description: "The X server lacks XTEST") }
         for event in events {
-            // FakeInput, at once, on the only screen
+            // The request is FakeInput, without delay, on the only screen.
             let position = Int16(clamping: event.x).bytes + Int16(clamping: event.y).bytes
             let body = [event.kind.rawValue, event.detail, 0, 0] + [UInt8](repeating: 0, count: 16) + position
             try sendRequest(extensionReply[9], data: 2, body + [UInt8](repeating: 0, count: 8))
         }
-        // GetInputFocus: the server has handled the events when it answers.
+        // The request is GetInputFocus. When the server answers it, it has handled the events.
         _ = try request(43, [])
     }
 
@@ -103,7 +102,7 @@ final class XConnection {
         try Self.send([code, data] + UInt16(1 + body.count / 4).bytes + body, to: socket)
     }
 
-    /// Sends a request, whose length is a multiple of 4, and returns its reply.
+    /// Sends a request, whose length must be a multiple of 4, and returns its reply.
     private func request(_ code: UInt8, data: UInt8 = 0, _ body: [UInt8]) throws -> [UInt8] {
         try sendRequest(code, data: data, body)
         while true {
@@ -111,7 +110,7 @@ final class XConnection {
             switch head[0] {
             case 0: throw XvfbDisplay.Failure(description: "The X server answers request \(code) with error \(head[1])")
             case 1: return head + (try Self.receive(Int(head.number32(at: 4)) * 4, from: socket))
-            // An event that all clients get
+            // All clients receive this event.
             default: continue
             }
         }

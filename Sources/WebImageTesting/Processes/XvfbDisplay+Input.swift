@@ -1,41 +1,41 @@
 public import WebImageCore
 
-// What a test does in place of a user: it looks, clicks, scrolls and types. The program under test may be this process or another
-// one. GTK handles input in later turns of its main loop, so a test waits for the effect. Positions are pixels of the screen.
+// The actions of a user: looking, clicking, scrolling and typing. The program under test may be this process or another. GTK
+// handles input in later turns of its main loop, so wait for the effect. Positions are in screen pixels.
 extension XvfbDisplay {
-    /// A key, by what it types.
+    /// A key, identified by the symbol that it types.
     public struct Key: Sendable {
         /// The X11 keysym.
         let symbol: UInt32
 
         /// The Tab key, which moves the focus.
         public static let tab = Key(symbol: 0xFF09)
-        /// The Return key, which activates what has the focus.
+        /// The Return key, which activates the focused widget.
         public static let enter = Key(symbol: 0xFF0D)
         /// The Escape key.
         public static let escape = Key(symbol: 0xFF1B)
-        /// The arrow to the left.
+        /// The Left arrow key.
         public static let left = Key(symbol: 0xFF51)
-        /// The arrow upwards.
+        /// The Up arrow key.
         public static let up = Key(symbol: 0xFF52)
-        /// The arrow to the right.
+        /// The Right arrow key.
         public static let right = Key(symbol: 0xFF53)
-        /// The arrow downwards.
+        /// The Down arrow key.
         public static let down = Key(symbol: 0xFF54)
         /// The Page Up key.
         public static let pageUp = Key(symbol: 0xFF55)
         /// The Page Down key.
         public static let pageDown = Key(symbol: 0xFF56)
 
-        /// The key of a character of the American keyboard layout.
+        /// The key of a character on the American keyboard layout.
         public static func character(_ character: Character) -> Key {
-            // The keysyms of Latin-1 are its numbers.
+            // The keysyms of Latin-1 equal its character codes.
             Key(symbol: character.unicodeScalars.first?.value ?? 0)
         }
     }
 
     /// An image of the whole screen. Save it with `WebImage.data(as: .png)`.
-    /// - Throws: An error with its cause if the X server does not run any more.
+    /// - Throws: An error with its cause if the X server has ended.
     public func screenshot() throws -> WebImage {
         let connection = try XConnection(display: name)
         let source = try connection.screenPixels()
@@ -54,7 +54,7 @@ extension XvfbDisplay {
     }
 
     /// Clicks with the left button.
-    /// - Throws: An error with its cause if the X server does not run any more.
+    /// - Throws: An error with its cause if the X server has ended.
     public func click(x: Int, y: Int) throws {
         try press(button: 1, count: 1, x, y)
     }
@@ -63,14 +63,14 @@ extension XvfbDisplay {
     /// - Parameters:
     ///   - x: The column of the pointer.
     ///   - y: The row of the pointer.
-    ///   - steps: The number of notches: downwards, or upwards when it is negative.
-    /// - Throws: An error with its cause if the X server does not run any more.
+    ///   - steps: The number of notches: positive downwards, negative upwards.
+    /// - Throws: An error with its cause if the X server has ended.
     public func scroll(x: Int, y: Int, steps: Int) throws {
         try press(button: steps > 0 ? 5 : 4, count: abs(steps), x, y)
     }
 
-    /// Presses and releases a key. It goes to the window with the focus.
-    /// - Throws: An error with its cause if the keyboard has no such key, or the X server does not run any more.
+    /// Presses and releases a key. The focused window receives it.
+    /// - Throws: An error with its cause if the keyboard has no such key, or the X server has ended.
     public func press(_ key: Key) throws {
         let connection = try XConnection(display: name)
         guard let found = try connection.key(for: key.symbol) else {

@@ -2,8 +2,8 @@ import Glibc
 import Synchronization
 public import WebImageCore
 
-/// An X server without a screen (Xvfb), on which GTK draws with OpenGL in software. A test can look at what is drawn, and click,
-/// scroll and type.
+/// An X server without a screen (Xvfb), on which GTK draws with OpenGL in software. A test can look at the drawing, click, scroll
+/// and type.
 public final class XvfbDisplay: Sendable {
     /// The reason why a display could not be started.
     struct Failure: Error, CustomStringConvertible {
@@ -11,7 +11,7 @@ public final class XvfbDisplay: Sendable {
         let description: String
     }
 
-    /// The name, as in DISPLAY.
+    /// The name of the display, as in DISPLAY.
     let name: String
     /// The environment variables that make a GTK program use the display.
     public let environment: [String: String]
@@ -27,17 +27,17 @@ public final class XvfbDisplay: Sendable {
         stop()
     }
 
-    /// Starts the server on a free display. It ends with this process at the latest.
+    /// Starts the server on a free display. The server ends with this process at the latest.
     /// - Parameter size: The size of the screen in pixels. Default: 1280 x 900.
-    /// - Throws: An error with the failed step and its cause, such as that the Debian package xvfb is not installed.
+    /// - Throws: An error with the failed step and its cause, such as a missing Debian package xvfb.
     public static func start(size: PixelSize = PixelSize(width: 1280, height: 900)) throws -> XvfbDisplay {
         let server = try DaemonProcess(
             "Xvfb",
-            // Without -noreset the server restarts when its last client leaves, and loses a client that is connecting.
+            // Without -noreset, the server restarts when its last client leaves, and drops a client that is connecting.
             ["-displayfd", "1", "-screen", "0", "\(size.width)x\(size.height)x24", "-nolisten", "tcp", "-noreset"],
             environment: [:]
         )
-        // The display number is on a line by itself, possibly after warnings.
+        // The display number is on a separate line, possibly after warnings.
         guard let number = server.waitForOutput({ $0.split(separator: "\n").lazy.compactMap { Int($0) }.first }) else {
             server.stop()
             throw Failure(description: "Xvfb does not start: \(server.output). Install the Debian package xvfb.")

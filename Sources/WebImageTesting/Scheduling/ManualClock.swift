@@ -2,8 +2,8 @@ package import FoundationEssentials
 import Synchronization
 import WebImageCore
 
-/// A clock that a test advances by hand. Freshness, retries and the failure cache of a manager created by
-/// `ImageManager.testing(_:clock:_:)` follow it. It may be used on any thread.
+/// A clock that a test advances. It drives freshness, retries and the failure cache of a manager created by
+/// `ImageManager.testing(_:clock:_:)`. You may use it on any thread.
 public final class ManualClock {
     private struct State {
         var now = Date(timeIntervalSince1970: 1_800_000_000)

@@ -3,8 +3,8 @@ import Synchronization
 
 /// An HTTP/1.1 server on 127.0.0.1 for tests and demos. A closure answers GET and HEAD requests, which are logged.
 ///
-/// The server is written by hand because it must misbehave on demand (`ServerFaults`), which no HTTP server package
-/// does. It uses one thread per connection, at most 64; further connections wait.
+/// The server is custom because it must misbehave on demand (`ServerFaults`), which no HTTP server package supports. It uses one
+/// thread per connection, at most 64; further connections wait.
 public final class LocalImageServer: Sendable {
     private struct State {
         var requests: [ServerRequest] = []
@@ -18,8 +18,7 @@ public final class LocalImageServer: Sendable {
         let listener: ServerSocket
         let handler: @Sendable (ServerRequest) -> ServerResponse
         let state = Mutex(State())
-        /// It starts at zero: a semaphore that is released below its first value ends the process, and connections may
-        /// outlive the server.
+        /// Starts at zero, because releasing a semaphore below its initial value crashes, and connections may outlive the server.
         let freeConnections = DispatchSemaphore(value: 0)
 
         init(_ listener: ServerSocket, _ handler: @escaping @Sendable (ServerRequest) -> ServerResponse) {
@@ -35,9 +34,9 @@ public final class LocalImageServer: Sendable {
 
     /// Starts listening.
     /// - Parameters:
-    ///   - port: The port to listen on. Default: a free one.
+    ///   - port: The port to listen on. Default: any free port.
     ///   - handler: Returns the response to a request. Called on the thread of the connection.
-    /// - Throws: An error that names the failed call, such as bind when the port is in use.
+    /// - Throws: An error that names the failed call, such as bind for a port in use.
     public init(port: UInt16 = 0, handler: @escaping @Sendable (ServerRequest) -> ServerResponse) throws {
         let listener = try ServerSocket.listen(port: port)
         self.port = listener.localPort
@@ -56,7 +55,7 @@ public final class LocalImageServer: Sendable {
     /// Returns the URL of a path, which must begin with a slash and be percent-encoded.
     public func url(_ path: String) -> URL { URL(string: "http://127.0.0.1:\(port)\(path)")! }
 
-    /// All requests so far, in order of arrival. Of very many, the newest 100,000 are kept.
+    /// The requests so far, in order of arrival: the newest 100,000.
     public var requests: [ServerRequest] { shared.state.withLock { $0.requests } }
 
     private static let loggedCount = 100_000
@@ -110,7 +109,7 @@ public final class LocalImageServer: Sendable {
             return shared.handler(request)
         }
         connection.run {
-            // Removed before it is closed, because its descriptor may be reused right after.
+            // The connection is removed before it is closed, because its descriptor may be reused right after.
             withExtendedLifetime(shared.state.withLock { $0.connections.removeValue(forKey: number) }) {}
         }
         shared.freeConnections.signal()

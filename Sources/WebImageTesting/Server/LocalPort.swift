@@ -2,18 +2,18 @@ import Glibc
 
 /// TCP ports of this machine.
 package enum LocalPort {
-    /// A port on which nobody listens.
+    /// A port without a listener.
     package static func free() throws -> UInt16 { try free(count: 1)[0] }
 
-    /// Ports on which nobody listens, each of them once.
+    /// Different ports without a listener.
     package static func free(count: Int) throws -> [UInt16] {
         let servers = try (0..<count).map { _ in try LocalImageServer { _ in .notFound } }
         defer { for server in servers { server.stop() } }
         return servers.map(\.port)
     }
 
-    /// Waits until a process listens on that port of 127.0.0.1.
-    /// - Returns: Whether one does within the time.
+    /// Waits until a process listens on a port of 127.0.0.1.
+    /// - Returns: Whether a process listens within the time.
     static func waitUntilOpen(_ port: UInt16, seconds: Int) -> Bool {
         for _ in 0..<seconds * 20 {
             if isOpen(port) { return true }
@@ -22,7 +22,7 @@ package enum LocalPort {
         return false
     }
 
-    /// Whether a process listens on that port of 127.0.0.1.
+    /// Whether a process listens on a port of 127.0.0.1.
     package static func isOpen(_ port: UInt16) -> Bool {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         defer { close(descriptor) }

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// One connection, whose requests are answered one after the other until either side closes it.
+/// One connection. It answers requests one by one until either side closes it.
 struct ServerConnection {
     /// The state of the connection after a response.
     private enum End {
@@ -15,7 +15,7 @@ struct ServerConnection {
 
     private static let headLimit = 65_536
 
-    /// Serves the connection and blocks its thread until the end. Calls `willClose` right before it closes the socket.
+    /// Serves the connection until its end, and blocks the thread. Calls `willClose` right before closing the socket.
     func run(willClose: () -> Void) {
         var buffer: [UInt8] = []
         var end = End.keepAlive
@@ -40,7 +40,7 @@ struct ServerConnection {
             let received = socket.receive()
             if received.isEmpty { return nil }
             buffer += received
-            // A TLS handshake (RFC 8446, section 5.1, type 22) would wait for its answer until the client gives up.
+            // A client that starts a TLS handshake (RFC 8446, section 5.1, type 22) would wait for an answer until it gives up.
             guard buffer.first != 22 else { return nil }
         }
         return nil
@@ -54,7 +54,7 @@ struct ServerConnection {
             return .close
         }
         let isHead = request?.method == "HEAD"
-        // After a body of another length than declared, the start of the next response is ambiguous.
+        // If the body's length differs from the declared length, the start of the next response is ambiguous.
         let closes =
             faults.endsWithConnection || faults.declaredLength != nil
             || request?.headers["connection"]?.lowercased() == "close"
@@ -69,7 +69,7 @@ struct ServerConnection {
         var text = "HTTP/1.1 \(response.status) \(Self.reason(response.status))\r\n"
         for (name, value) in response.headers { text += "\(name): \(value)\r\n" }
         if !response.hasBody {
-            // The length would be that of a body that does not follow.
+            // A Content-Length header would announce a body that does not follow.
         } else if response.faults.isChunked {
             text += "Transfer-Encoding: chunked\r\n"
         } else if !response.faults.endsWithConnection {
@@ -79,7 +79,7 @@ struct ServerConnection {
         return Data(text.utf8)
     }
 
-    /// Sends the body from one fault position to the next, and applies each fault when its position is reached.
+    /// Sends the body up to each fault position, and applies the fault there.
     private func sendBody(_ body: Data, _ faults: ServerFaults) -> End {
         var sent = 0
         var gate = faults.bodyGate

@@ -30,7 +30,7 @@ public struct ServerRequest: Sendable {
             let sides = pair.split(separator: "=", maxSplits: 1).map {
                 String($0).removingPercentEncoding ?? String($0)
             }
-            // A pair without a name, as in ?=1, is left out.
+            // A pair without a name, as in ?=1, is skipped.
             if let name = sides.first, !pair.hasPrefix("=") { query[name] = sides.count > 1 ? sides[1] : "" }
         }
         self.query = query

@@ -29,7 +29,7 @@ public struct ServerResponse: Sendable {
         ServerResponse(status: 200, headers: [("Content-Type", contentType)], body: body)
     }
 
-    /// A response with status 404 and an HTML page, as real servers send it.
+    /// A response with status 404 and an HTML page, as from real servers.
     public static var notFound: ServerResponse { status(404) }
 
     /// A response with any status and a short HTML page.
@@ -43,7 +43,7 @@ public struct ServerResponse: Sendable {
         ServerResponse(status: 302, headers: [("Location", location)], body: body)
     }
 
-    /// A response with a file, whose media type follows from its extension; 404 if the file cannot be read.
+    /// A response with a file, whose extension determines the media type; 404 if the file cannot be read.
     public static func file(_ path: String) -> ServerResponse {
         guard let body = try? Data(contentsOf: URL(filePath: path)) else { return .notFound }
         let types = [
@@ -54,11 +54,10 @@ public struct ServerResponse: Sendable {
     }
 }
 
-// Conditional and range requests.
 extension ServerResponse {
-    /// Returns the response of a server that supports conditional and range requests (RFC 9110, sections 13 and 14): 304
-    /// if the client has the current version, 206 for a range, 416 for an invalid range. Validators are the ETag and
-    /// Last-Modified headers of this response; dates are compared as text.
+    /// The response of a server that supports conditional and range requests (RFC 9110, sections 13 and 14): 304 if the client has
+    /// the current version, 206 for a range, 416 for an invalid range. Validators are the ETag and Last-Modified headers of this
+    /// response. Dates are compared as text.
     public func conditional(on request: ServerRequest) -> ServerResponse {
         guard status == 200 else { return self }
         let (etag, date) = (header("etag"), header("last-modified"))
@@ -79,11 +78,11 @@ extension ServerResponse {
     private func part(_ range: Substring) -> ServerResponse {
         let texts = range.split(separator: "-", omittingEmptySubsequences: false)
         let ends = texts.map { Int($0) }
-        // What is no range of bytes, or not a single one, is ignored (RFC 9110, 14.2).
+        // Anything but a single byte range is ignored (RFC 9110, 14.2).
         guard ends.count == 2, zip(texts, ends).allSatisfy({ $0.isEmpty || $1 != nil }), ends[0] ?? ends[1] != nil,
             ends[0] ?? 0 <= ends[1] ?? .max || ends[0] == nil
         else { return self }
-        // Without a first byte, the number is that of the last bytes.
+        // A range without a first byte gives the number of bytes at the end.
         let start = ends[0] ?? max(body.count - (ends[1] ?? 0), 0)
         guard start < body.count else {
             return ServerResponse(status: 416, headers: [("Content-Range", "bytes */\(body.count)")])

@@ -8,7 +8,7 @@ package struct ServerSocket: Sendable {
     /// POLLRDHUP (poll(2)), which the Glibc module does not export.
     private static let peerClosed: Int16 = 0x2000
 
-    /// Starts listening on 127.0.0.1. Port 0 stands for a free port.
+    /// Starts listening on 127.0.0.1. Port 0 selects a free port.
     package static func listen(port: UInt16) throws -> ServerSocket {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw ServerError("socket", errno) }
@@ -29,7 +29,7 @@ package struct ServerSocket: Sendable {
     }
 
     /// Connects to a server on 127.0.0.1.
-    /// - Returns: `nil` if no server listens there.
+    /// - Returns: `nil` if no process listens on the port.
     package static func connect(port: UInt16) -> ServerSocket? {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
@@ -68,7 +68,7 @@ package struct ServerSocket: Sendable {
             }
             switch errno {
             case EINTR, ECONNABORTED: break
-            // Out of descriptors: try again until another thread has closed one.
+            // Without free descriptors, retry until another thread closes one.
             case EMFILE, ENFILE: poll(nil, 0, 10)
             default: return nil
             }
@@ -102,7 +102,7 @@ package struct ServerSocket: Sendable {
         }
     }
 
-    /// Waits for a gate, for a time, or only for the other side to close the connection, which always ends the wait.
+    /// Waits for a gate, for a time, or until the other side closes the connection, which always ends the wait.
     /// - Returns: Whether the connection is still open.
     func wait(for gate: ServerGate? = nil, milliseconds: Int32 = -1) -> Bool {
         let gone = Self.peerClosed | Int16(POLLHUP | POLLERR)
@@ -114,7 +114,7 @@ package struct ServerSocket: Sendable {
         return set[0].revents & gone == 0
     }
 
-    /// Shuts down both directions, which also ends the calls of other threads that wait for this socket.
+    /// Shuts down both directions, and ends the calls of other threads that wait for this socket.
     package func shutDown() {
         shutdown(descriptor, Int32(SHUT_RDWR))
     }

@@ -1,13 +1,12 @@
 package import FoundationEssentials
 
-/// A Thumbor on 127.0.0.1, which scales the images of other servers. `Tests/thumbor` installs it.
+/// A Thumbor server on 127.0.0.1, which scales images of other servers. `Tests/thumbor` installs it.
 package final class ThumborServer: Sendable {
-    /// The reason why Thumbor does not run.
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// The folder of Python's virtual environment.
+    /// The folder of the Python virtual environment.
     private static let environment: String = {
         let root = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
         return "/\(root)/.build/thumbor"
@@ -23,7 +22,7 @@ package final class ThumborServer: Sendable {
     private let daemon: DaemonProcess
 
     /// Starts Thumbor, which takes about a second.
-    /// - Parameter key: The key with which URLs have to be signed.
+    /// - Parameter key: The key that signs URLs.
     package init(key: String) throws {
         port = try LocalPort.free()
         let quoted = key.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
@@ -34,10 +33,10 @@ package final class ThumborServer: Sendable {
             """
         let file = "\(folder.path)/thumbor.conf"
         try settings.write(toFile: file, atomically: true, encoding: .utf8)
-        // The environment may have been moved since it was made, which its scripts do not survive.
+        // The scripts of a virtual environment contain its original path, so they fail if it was moved.
         let arguments = ["-m", "thumbor.server", "-c", file, "-i", "127.0.0.1", "-p", "\(port)", "-l", "info"]
         daemon = try DaemonProcess("\(Self.environment)/bin/python", arguments, environment: [:])
-        // It says that it starts before it listens.
+        // Thumbor reports its start before it listens.
         guard LocalPort.waitUntilOpen(port, seconds: 120) else {
             daemon.stop()
             throw Failure(description: "Thumbor does not start: \(daemon.output)")
@@ -51,7 +50,7 @@ package final class ThumborServer: Sendable {
     /// The URL of the server.
     package var baseURL: URL { URL(string: "http://127.0.0.1:\(port)")! }
 
-    /// The requests that the server has answered, each with its status and path, in order.
+    /// The answered requests, each with its status and path, in order.
     package var requests: [(status: Int, path: String)] {
         daemon.output.split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ")
