@@ -22,7 +22,7 @@ public final class TiledImage: Sendable {
     /// The format of the file.
     public let format: ImageFormat
     /// Whether regions are decoded without the rest of the image. Otherwise the whole image is kept, with less detail if it exceeds
-    /// the memory limit.
+    /// `maximumByteCount`.
     package let decodesRegions: Bool
     /// The number of bytes of the file.
     public let byteCount: Int

@@ -82,7 +82,7 @@ public struct ImageVariants: Hashable, Sendable {
 
     /// The URLs of the files, from the smallest to the largest. A server that scales images has one URL for each width step, and
     /// one for the original size.
-    public var urls: [URL] { ranks.map(url(at:)) }
+    package var urls: [URL] { ranks.map(url(at:)) }
 }
 
 // The rank of a file is its position among the others, the smallest first.
