@@ -56,7 +56,7 @@ public struct ServerResponse: Sendable {
 
 extension ServerResponse {
     /// The response of a server that supports conditional and range requests (RFC 9110, sections 13 and 14): 304 if the client has
-    /// the current version, 206 for a range, 416 for an invalid range. Validators are the ETag and Last-Modified headers of this
+    /// the current version, 206 for a range, 416 for a range beyond the end. Validators are the ETag and Last-Modified headers of this
     /// response. Dates are compared as text.
     public func conditional(on request: ServerRequest) -> ServerResponse {
         guard status == 200 else { return self }

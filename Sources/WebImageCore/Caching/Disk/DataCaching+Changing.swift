@@ -4,7 +4,7 @@ import FoundationEssentials
 extension DataCaching {
     private var own: DiskCache? { self as? DiskCache }
 
-    /// Changes an entry that was read before, unless a newer version has replaced it. Other changes made since then are kept. Does
+    /// Changes an entry that was read before. The library's own cache keeps a newer version, and other changes made since then. Does
     /// not block.
     func renew(_ entry: CacheEntry, _ change: (inout CacheEntry) -> Void) {
         if let own {
