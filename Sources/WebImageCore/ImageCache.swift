@@ -64,9 +64,10 @@ public struct ImageCache: Sendable {
         await perform { for key in keys(for: request) { remove(key, tiers) } }
     }
 
-    /// Removes all images. Widgets that show them keep them.
+    /// Removes all images. Widgets that show them keep them. Loads that have begun deliver their images, which no cache keeps.
     public func removeAll(from tiers: CacheTiers = .all) async {
-        if tiers == .memory { return removeAllFromMemory() }
+        if tiers.contains(.memory) { removeAllFromMemory() }
+        guard !tiers.isDisjoint(with: .disk) else { return }
         if tiers.contains(.originals) { parts.storeOrder.outdateAll() }
         await perform { removeAllBlocking(tiers) }
     }
@@ -128,29 +129,25 @@ extension ImageCache {
     }
 
     private func remove(_ key: String, _ tiers: CacheTiers) {
-        if tiers.contains(.originals) { removeOriginal(key) }
-        // A load that has read the original before this point does not store its image any longer.
-        if tiers.contains(.memory) { parts.memoryCache.removeImages(source: key) }
         if tiers.contains(.renditions) { parts.renditionCache?.removeVariants(of: key) }
-    }
-
-    private func removeOriginal(_ key: String) {
-        parts.versions.change(key)
-        if let dataCache = parts.dataCache { parts.storeOrder.perform(key) { dataCache.remove(key) } }
-        // A load may have read the original before it was removed.
-        parts.versions.change(key)
+        if tiers.contains(.originals) {
+            parts.versions.change(key)
+            if let dataCache = parts.dataCache { parts.storeOrder.perform(key) { dataCache.remove(key) } }
+        }
+        // A load may have read files before they were removed, so memory comes last.
+        if tiers != .renditions { parts.versions.change(key) }
+        if tiers.contains(.memory) { parts.memoryCache.removeImages(source: key) }
     }
 
     private func removeAllBlocking(_ tiers: CacheTiers) {
+        if tiers.contains(.renditions) { parts.renditionCache?.removeAll() }
         if tiers.contains(.originals) {
             parts.versions.changeAll()
             if let dataCache = parts.dataCache {
                 parts.storeOrder.performForAll(dataCache.removeAll) { dataCache.remove($0) }
             }
-            // A load may have read originals before they were removed.
-            parts.versions.changeAll()
         }
+        if tiers != .renditions { parts.versions.changeAll() }
         if tiers.contains(.memory) { removeAllFromMemory() }
-        if tiers.contains(.renditions) { parts.renditionCache?.removeAll() }
     }
 }

@@ -55,7 +55,7 @@ public struct ImageError: Error, Sendable {
         public static let tlsFailed = Code(rawValue: 2013)
         /// The body is larger than the limit.
         public static let bodyTooLarge = Code(rawValue: 2014)
-        /// A redirect was not followed: too many, or to http or another scheme that is not allowed.
+        /// A redirect was not followed: too many, from https to http, or to a scheme that is not allowed.
         public static let badRedirect = Code(rawValue: 2015)
         /// The connection was closed before the end of the body.
         public static let transferIncomplete = Code(rawValue: 2016)

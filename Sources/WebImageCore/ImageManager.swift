@@ -96,8 +96,8 @@ public final class ImageManager: Sendable {
         for task in pipeline.runningDataTasks { task.cancel() }
     }
 
-    /// Returns the changes of ``networkStatus`` from now on, until the manager is released. If you are late, you receive the newest one.
-    public func networkUpdates() -> AsyncStream<ImageNetworkStatus> { network.observers.stream(bufferingNewest: 1) }
+    /// Returns ``networkStatus`` and its changes, until the manager is released. If you are late, you receive the newest one.
+    public func networkUpdates() -> AsyncStream<ImageNetworkStatus> { network.updates() }
 
     /// Calls a handler with every change of ``networkStatus``, on any thread, for as long as the token exists.
     package func observeNetwork(_ handler: @escaping @Sendable (ImageNetworkStatus) -> Void) -> ObservationToken {

@@ -116,7 +116,7 @@ extension ImageManager.Configuration {
         public var readOnlyDirectories: [String] = []
 
         /// Makes the default settings.
-        /// - Parameter namespace: The last component of the directory. Managers with equal namespaces share entries.
+        /// - Parameter namespace: The last component of the directory, in any characters. Managers with equal namespaces share entries.
         public init(namespace: String = "default") {
             self.init(directory: CacheDirectory.standard(namespace: namespace))
         }

@@ -58,7 +58,7 @@ extension PDFCoder: ExtendedDecoding {
             leftBehind: leftBehind
         )
         wait.library = "poppler"
-        // A cancelled drawing would not end, so the call waits for it.
+        // A cancelled drawing would not end, so cancelling does not end the wait.
         return try wait.run(holding: reservation, until: { false }) { () throws(ImageError) in
             try data.withByteReader { bytes throws(ImageError) in
                 let document = try PDFDocument(bytes, poppler: poppler, options)

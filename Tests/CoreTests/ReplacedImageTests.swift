@@ -68,6 +68,22 @@ struct ReplacedImageTests {
         if !isGone { #expect(try await manager.image(for: request).naturalSize.height == 200) }
     }
 
+    @Test("A transfer that has begun before all images were removed is delivered, and no cache keeps it")
+    func transfers() async throws {
+        let fixture = ManagerFixture(holdsResponses: true)
+        let (manager, url) = (fixture.manager, fixture.url("a"))
+        fixture.loader.answer(url, with: old)
+        for isAgain in [false, true] {
+            let running = Task { try await manager.image(for: url) }
+            #expect(await eventually { fixture.loader.runningCount == 1 })
+            if !isAgain { await manager.cache.removeAll() }
+            fixture.loader.finish(url)
+            #expect(try await running.value.naturalSize == Self.size)
+            #expect(await fixture.polled { fixture.isQuiet })
+            #expect(await manager.cache.tiers(containing: url).isEmpty != isAgain)
+        }
+    }
+
     @Test("A load with bytes of a moment before does not replace what the app has stored since")
     func originals() async throws {
         let (gate, held) = (Gate(), EventLog<Int>())

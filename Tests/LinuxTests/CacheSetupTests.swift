@@ -106,6 +106,14 @@ struct CacheSetupTests {
         #expect(ImageManager.Configuration.DiskCache(namespace: "x").directory.hasSuffix("/web-images/x"))
     }
 
+    @Test("Each namespace has one directory beside the others, whatever its name")
+    func namespaces() {
+        let names = ["a/b", "../../a", "..", ".", "a%2Fb", "é b"]
+        let paths = names.map { ImageManager.Configuration.DiskCache(namespace: $0).directory.split(separator: "/") }
+        #expect(paths.allSatisfy { $0.dropLast().last == "web-images" && $0.last?.hasPrefix(".") == false })
+        #expect(Set(paths).count == names.count && paths.last?.last == "é b")
+    }
+
     @Test(
         "The cache is where XDG_CACHE_HOME says, if that is an absolute path, else in the home directory",
         arguments: [

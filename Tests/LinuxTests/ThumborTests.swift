@@ -61,6 +61,18 @@ struct ThumborTests {
         #expect(origin.requests.first?.query == ["size": "full", "token": "a/b"])
     }
 
+    @Test("It sends WebP to a manager that accepts it, and what it has to another one with the same cache")
+    func webP() async throws {
+        let server = try ThumborServer(key: Self.key, sendsWebP: true)
+        for (formats, format) in [(AllowedFormats.web, .webp), ([.jpeg], .jpeg)] as [(Set<ImageFormat>, ImageFormat)] {
+            var configuration = ImageManager.Configuration()
+            configuration.imageService = .thumbor(at: server.baseURL, key: Self.key)
+            configuration.diskCache = .init(directory: folder.path)
+            configuration.formats.network = formats
+            #expect(try await ImageManager(configuration: configuration).image(for: request(256)).format == format)
+        }
+    }
+
     @Test("An image is cut to a shape, and filters apply")
     func shapes() async throws {
         var service = ImageService.thumbor(

@@ -75,30 +75,32 @@ struct PublicAPITests {
         return found.mapValues { $0.sorted() }
     }
 
-    /// The names that the listed conformances of a type promise, by the name of the type, so that the lists need not repeat them.
-    private static func promises(_ symbols: [SymbolGraph.Symbol], _ conformances: [String: [String]]) throws -> [String:
-        Set<String>]
-    {
+    /// The names that the listed conformances of a type promise, by the name of the type, so that the lists need not repeat them. What a
+    /// protocol implements for its conformers is listed.
+    private static func promises(
+        _ symbols: [SymbolGraph.Symbol],
+        _ conformances: [String: [String]]
+    ) throws -> [String: Set<String>] {
         var members = [
             "CustomStringConvertible": ["description"], "Equatable": ["==(_:_:)"], "Hashable": ["hash(into:)"],
-            "Decodable": ["init(from:)"], "Encodable": ["encode(to:)"], "RawRepresentable": ["init(rawValue:)"],
+            "Decodable": ["init(from:)"], "Encodable": ["encode(to:)"],
             "LocalizedError": ["errorDescription", "recoverySuggestion"],
             "ExpressibleByStringLiteral": ["init(stringLiteral:)"],
         ]
+        func add(_ names: [String]) {
+            if names.count == 2 { members[names[0], default: []].append(names[1]) }
+        }
+        for symbol in symbols { add(symbol.pathComponents) }
+        // The protocols of other modules.
         for file in try FileManager.default.contentsOfDirectory(atPath: "\(top)/Tests/PublicAPI") {
             let text = try String(contentsOf: URL(filePath: "\(top)/Tests/PublicAPI/\(file)"), encoding: .utf8)
-            for name in text.split(separator: "\n").compactMap({
-                $0.split(separator: ": ").first?.split(separator: ".")
-            })
-            where name.count == 2 {
-                members[String(name[0]), default: []].append(String(name[1]))
+            for line in text.split(separator: "\n") {
+                add(line.prefix { $0 != " " }.dropLast().split(separator: ".").map(String.init))
             }
         }
-        return symbols.reduce(into: [:]) { result, type in
-            let protocols = conformances[type.identifier.precise] ?? []
-            result[type.pathComponents.joined(separator: "."), default: []].formUnion(
-                protocols.flatMap { members[$0] ?? [] }
-            )
+        return symbols.filter { !$0.isProtocol }.reduce(into: [:]) { result, type in
+            let names = (conformances[type.identifier.precise] ?? []).flatMap { members[$0] ?? [] }
+            result[type.pathComponents.joined(separator: "."), default: []].formUnion(names)
         }
     }
 
@@ -111,6 +113,8 @@ struct PublicAPITests {
             let pathComponents: [String]
             let declarationFragments: [Fragment]?
             let accessLevel: String
+
+            var isProtocol: Bool { declarationFragments?.contains { $0.spelling == "protocol" } == true }
 
             func isPromised(by owners: [String: Set<String>]) -> Bool {
                 let owner = pathComponents.dropLast().joined(separator: ".")

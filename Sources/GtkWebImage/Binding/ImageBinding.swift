@@ -94,7 +94,7 @@ extension ImageBinding {
     }
 
     /// Sets the size in application pixels that a GtkPicture requests, regardless of its image, for example for an avatar on a
-    /// button. Pass -1 for the size of the image, which is the default.
+    /// button. Pass -1 for one or both to use the size of the image, which is the default.
     ///
     /// It replaces a size request. The GtkPicture of a button keeps it in all states; any other grows if its parent has more room,
     /// unless its alignment forbids that. A GtkImage uses the shorter side as its pixel-size. Backgrounds and widgets that show images

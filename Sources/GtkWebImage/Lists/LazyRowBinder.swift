@@ -58,7 +58,7 @@ public final class LazyRowBinder {
     }
 
     /// Binds and unbinds rows by their current positions. This happens automatically after each scroll and each layout.
-    public func update() {
+    package func update() {
         MainThreadMeter.measure {
             // A handler may add and remove rows, which changes the positions of the others.
             for _ in 0..<Self.mostPasses where !bindNearRows() {}

@@ -18,7 +18,7 @@ public final class ListPrefetcher {
     /// The positions on screen, estimated from the scroll position. In a grid they are whole rows, except for the last one.
     package private(set) var visibleRange = 0..<0
     /// The positions whose images are prefetched, off screen in the direction of the scroll. Empty during a fling and after ``stop()``.
-    public private(set) var prefetchedRange = 0..<0
+    package private(set) var prefetchedRange = 0..<0
     /// The number of screens to prefetch. Default: 1.5.
     public var screensAhead = 1.5
     /// Returns requests for further images of a row, such as the photos of a post next to its avatar. Default: none.

@@ -48,7 +48,10 @@ package final class ImageVersions: Sendable {
     }
 
     /// Called when bytes have arrived.
-    package func mark() -> Mark { state.withLock { Mark(number: $0.serial.next()) } }
+    /// - Parameter begin: A mark from before the bytes were requested. If all images were removed since then, the bytes are not current.
+    package func mark(since begin: Mark? = nil) -> Mark {
+        state.withLock { Mark(number: $0.floor > begin?.number ?? .max ? 0 : $0.serial.next()) }
+    }
 
     /// Called before bytes are read from a cache. The mark is never current while newer bytes are being stored there.
     package func mark(reading key: String) -> Mark {

@@ -3,7 +3,7 @@ package import FoundationEssentials
 /// The formats that the images of a manager may have, by origin. The bytes of a file decide its format, not its name or the media
 /// type that a server states.
 ///
-/// Formats of your own decoders are always allowed. Name a format that only a loader of gdk-pixbuf knows by its media type:
+/// Formats that only your own decoders know are always allowed. Name a format that only a loader of gdk-pixbuf knows by its media type:
 /// `ImageFormat(rawValue: "image/x-xcf")`.
 public struct AllowedFormats: Sendable, Hashable {
     /// The formats of untrusted images: from http, https and data URLs, and from your own loaders. Default: ``web``.
@@ -32,12 +32,15 @@ public struct AllowedFormats: Sendable, Hashable {
         return inWorkers.subtracting(network)
     }
 
+    /// The formats that may come from the network.
+    var untrusted: Set<ImageFormat> { network.union(onlyInWorkers) }
+
     /// Throws if a file may not have its format.
     /// - Parameter isInstalled: Whether an installed loader recognizes the format, rather than the library.
     /// - Throws: ``ImageError/Code/formatNotAllowed``.
     package func check(_ format: ImageFormat, isInstalled: Bool = false, url: URL) throws(ImageError) {
         // Other formats without a row in the table belong to decoders of the app, or no decoder reads them.
-        let network = network.union(onlyInWorkers)
+        let network = untrusted
         guard !network.contains(format) || local?.contains(format) == false, isInstalled || format.descriptor != nil
         else { return }
         let isLocal = ["file", "resource"].contains(url.scheme?.lowercased())

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import Synchronization
 
 /// The decoders and encoders of a manager. The one that was added last is asked first. Can be used from any thread.
 public final class CoderRegistry: Sendable {
@@ -8,6 +9,7 @@ public final class CoderRegistry: Sendable {
     private let remedy: @Sendable (ImageFormat) -> String?
     /// Those who hear of other decoders.
     private let changes = Observers<Void>()
+    private let acceptFields = Mutex<[Set<ImageFormat>: String]>([:])
 
     /// - Parameters:
     ///   - decoders: The decoders in the order in which they are asked.
@@ -26,6 +28,7 @@ public final class CoderRegistry: Sendable {
     /// Adds a decoder that is asked before all others.
     public func add(_ decoder: any ImageDecoding) {
         decoders.add((decoder, decoder.extended))
+        acceptFields.withLock { $0 = [:] }
         changes.notify(())
     }
 
@@ -46,6 +49,21 @@ public final class CoderRegistry: Sendable {
     /// The decoder that is asked first for a format; `nil` if there is none.
     package func decoder(for format: ImageFormat) -> (any ImageDecoding)? {
         decoders.first { $0.given.canDecode(format) }?.given
+    }
+
+    /// The Accept field for these formats as far as they can be decoded, in the order of preference of browsers. The first call asks the
+    /// system for its decoders, so it is not for the main thread.
+    func acceptField(for allowed: Set<ImageFormat>) -> String {
+        if let known = acceptFields.withLock({ $0[allowed] }) { return known }
+        let wanted: [(ImageFormat, String)] = [
+            (.jpegXL, "image/jxl"), (.avif, "image/avif"), (.webp, "image/webp"), (.heif, "image/heic"),
+            (.png, "image/apng"),
+            (.svg, "image/svg+xml"),
+        ]
+        let names = wanted.filter { allowed.contains($0.0) && decoder(for: $0.0) != nil }.map(\.1)
+        let field = (names + ["image/*;q=0.8", "*/*;q=0.5"]).joined(separator: ",")
+        acceptFields.withLock { $0[allowed] = field }
+        return field
     }
 
     /// The encoder that is asked first for a format; `nil` if there is none.

@@ -8,7 +8,7 @@ extension PixelSize {
     /// The largest divisor of the inverse DCT, among those with vector code in libjpeg-turbo, that makes an image as large as the
     /// target, or at least one and a half times as large.
     ///
-    /// Scaling an image that is only slightly larger would make it soft. The page Performance has the cost of the margin.
+    /// Scaling an image that is only slightly larger would make it soft. The page Measurements has the cost of the margin.
     package func divisor(for target: PixelSize) -> Int {
         var divisor = 8
         while divisor > 1 {

@@ -52,7 +52,7 @@ public struct ResponseMetadata: Codable, Hashable, Sendable {
     }
 
     /// The validators for a conditional request; `nil` if the response had none.
-    public var validators: Validators? {
+    package var validators: Validators? {
         guard etag != nil || lastModified != nil else { return nil }
         var validators = Validators(etag: etag, lastModified: lastModified)
         validators.redirects = redirects

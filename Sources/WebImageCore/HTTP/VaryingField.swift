@@ -4,7 +4,9 @@ import FoundationEssentials
 /// random, so that equal values have different hashes.
 package enum VaryingField {
     /// The fields of content negotiation (RFC 9110, 12.5), which say nothing about the user.
-    static let negotiating: Set<String> = ["accept", "accept-encoding", "accept-language", "user-agent", "origin"]
+    static let negotiating: Set<String> = [
+        "accept", "accept-encoding", "accept-language", "user-agent", "origin", "save-data",
+    ]
 
     private static let prefix = "hmac-sha256:"
     private static let keySize = 16

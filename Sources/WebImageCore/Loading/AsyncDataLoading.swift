@@ -59,11 +59,11 @@ extension AsyncDataStreaming {
 public struct LoaderStream: Sendable {
     /// The length of the body, for progress; `nil` if it is not known. A stream of another length fails with
     /// ``ImageError/Code/transferIncomplete``.
-    public var expectedByteCount: Int64?
+    let expectedByteCount: Int64?
     /// The header fields that matter for caching.
-    public var metadata: ResponseMetadata
+    let metadata: ResponseMetadata
     /// The head of the response, for ``LoadResponse/head``. Default: none.
-    public var head: ResponseHead?
+    let head: ResponseHead?
     /// Reads the chunks one after another.
     let forEach: @Sendable (_ body: @Sendable (Data) throws -> Void) async throws -> Void
 

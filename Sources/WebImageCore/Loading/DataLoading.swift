@@ -77,14 +77,15 @@ public struct LoaderRequest: Sendable {
     /// The validators (ETag, Last-Modified) of the cached copy. They make the request conditional, and it may end with
     /// ``LoaderResult/isNotModified``. Default: none, because there is no copy.
     public var validators: ResponseMetadata.Validators?
-    /// Whether a URL that this one leads to may be loaded: a loader that follows redirects asks for each target. You can call it on any
-    /// thread. Default: `nil`, for any URL.
+    /// Whether the target of a redirect may be loaded; ask before you follow it, on any thread. Default: `nil`, for every target.
     public package(set) var shouldLoad: (@Sendable (_ url: URL) -> Bool)?
     /// The largest number of bytes. The library enforces it for asynchronous loaders; an `ImageDownloader` has its own
     /// limit. Default: 128 MiB; in an app, the limit of the manager's downloader.
     public var maximumByteCount = 128 << 20
     /// The error of a body that begins with these bytes, which ends the load.
     package var refusal: (@Sendable (_ head: Data) -> ImageError?)?
+    /// The header fields of the library, such as Accept, unless the app sets the same fields.
+    package var defaultHeaders = ["Accept": "image/*,*/*;q=0.8"]
     /// The age of the load (``Serial/nextAge()``). Among transfers of the same priority, the oldest goes first.
     package var age = Serial.nextAge()
     /// Whether the network may be missing, so that connecting may take at most three seconds.

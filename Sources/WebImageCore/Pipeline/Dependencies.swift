@@ -110,16 +110,28 @@ extension LoaderRegistry {
     func loader(for request: ImageRequest) -> (any DataLoading)? {
         request.loader ?? loader(for: request.url)
     }
+}
+
+extension Pipeline.Dependencies {
+    /// The header fields that tell a server what the manager can show (RFC 9110, 12.5.1), and that data costs money (Save-Data of Client
+    /// Hints).
+    var defaultHeaders: [String: String] {
+        var fields = ["Accept": coders.acceptField(for: formats.untrusted)]
+        if network.status.isMetered { fields["Save-Data"] = "on" }
+        return fields
+    }
 
     /// How a cached response may be used for a request. That can depend on the header fields that the loader would send
     /// (RFC 9111, section 4.1).
-    func use(of entry: CacheEntry, for request: ImageRequest, now: Date) -> StoredResponseUse {
+    func use(of entry: CacheEntry, for request: ImageRequest) -> StoredResponseUse {
+        let now = clock.now
         let response = entry.response.living(for: request.diskLifetime, from: entry.storedAt)
         guard response.vary != nil || response.redirects?.vary != nil else {
             return request.cachePolicy.use(of: response, headers: [:], now: now)
         }
-        let loaderRequest = LoaderRequest(url: request.url, options: request.networkOptions)
-        let loader = loader(for: request)
+        var loaderRequest = LoaderRequest(url: request.url, options: request.networkOptions)
+        loaderRequest.defaultHeaders = defaultHeaders
+        let loader = loaders.loader(for: request)
         return request.cachePolicy.use(
             of: response,
             headers: loader?.headers(for: loaderRequest) ?? [:],

@@ -14,5 +14,5 @@ public struct LoadActivity: Sendable, Hashable {
     }
 
     /// Whether there is nothing to do.
-    public var isIdle: Bool { transferCount == 0 && decodeCount == 0 && waitingDecodeCount == 0 }
+    package var isIdle: Bool { transferCount == 0 && decodeCount == 0 && waitingDecodeCount == 0 }
 }

@@ -35,7 +35,7 @@ struct RenditionTier: PipelineStage {
     /// How a rendition may be used for a request now.
     /// - Parameter entry: The original of the rendition, or the rendition itself when there is none.
     func use(of entry: CacheEntry, for request: ImageRequest) -> StoredResponseUse {
-        loaders.use(of: entry, for: request, now: clock.now)
+        context.dependencies.use(of: entry, for: request)
     }
 
     /// The image of an entry; `nil` if the entry is damaged.

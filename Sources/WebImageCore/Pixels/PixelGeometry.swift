@@ -26,7 +26,7 @@ public struct PixelSize: Hashable, Codable, Sendable {
     }
 
     /// The number of pixels. It saturates, so a malicious header cannot cause an overflow.
-    public var pixelCount: Int { width.boundedProduct(height) }
+    package var pixelCount: Int { width.boundedProduct(height) }
 
     /// The size with each side clamped to 1 through the largest 32-bit integer, as in GTK.
     package var bounded: PixelSize {

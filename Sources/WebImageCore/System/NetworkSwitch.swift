@@ -4,7 +4,7 @@ import Synchronization
 final class NetworkSwitch: NetworkMonitoring {
     private let machine: any NetworkMonitoring
     private let isOff = Atomic(false)
-    let observers = Observers<ImageNetworkStatus>()
+    private let observers = Observers<ImageNetworkStatus>()
     private let observation = Mutex<ObservationToken?>(nil)
     private let notifications: Mutex<Notifications>
 
@@ -35,6 +35,11 @@ final class NetworkSwitch: NetworkMonitoring {
 
     func observe(_ handler: @escaping @Sendable (ImageNetworkStatus) -> Void) -> ObservationToken {
         observers.add(handler)
+    }
+
+    /// The status, and its changes. A change after the lock is free is reported after the status.
+    func updates() -> AsyncStream<ImageNetworkStatus> {
+        observers.stream(bufferingNewest: 1) { stream in notifications.withLock { _ = stream.yield($0.last) } }
     }
 
     /// Tells the observers of a change, in the order of the changes on all threads: one thread at a time notifies, on

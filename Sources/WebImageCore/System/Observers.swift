@@ -28,12 +28,16 @@ package final class Observers<Event: Sendable>: Sendable {
         return ObservationToken { [weak self] in self?.remove(number) }
     }
 
-    /// The events from now on, until the observers are released. A consumer that is more than `count` events behind misses the oldest.
-    package func stream(bufferingNewest count: Int) -> AsyncStream<Event> {
+    /// The events from now on, until the observers are released, after those that `begin` sends. A consumer that is more than `count` events behind misses the oldest.
+    package func stream(
+        bufferingNewest count: Int,
+        beginning begin: (AsyncStream<Event>.Continuation) -> Void = { _ in }
+    ) -> AsyncStream<Event> {
         let (stream, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(count))
         let end = ObservationToken { continuation.finish() }
         let token = add { event in withExtendedLifetime(end) { _ = continuation.yield(event) } }
         continuation.onTermination = { _ in token.cancel() }
+        begin(continuation)
         return stream
     }
 

@@ -43,7 +43,7 @@ public struct ImageVariants: Hashable, Sendable {
     /// Creates the variants of an image from files of different widths.
     /// - Parameters:
     ///   - url: The URL that stands for the image; see ``url``.
-    ///   - widths: The URLs by the widths of their files in pixels. Widths below 1, and more than 64 files, are ignored.
+    ///   - widths: The URLs by the widths of their files in pixels. Widths below 1, and files beyond the 64th, are ignored.
     public init(url: URL, widths: [Int: URL]) {
         self.init(url: url, files: widths.map { File(url: $0.value, descriptor: .width($0.key)) })
     }
@@ -52,7 +52,7 @@ public struct ImageVariants: Hashable, Sendable {
     /// - Parameters:
     ///   - url: The URL that stands for the image; see ``url``. It is the file for density 1 if `densities` has none.
     ///   - densities: The URLs by the pixels of their files per application pixel, such as 1, 1.5 and 2. Densities that are not
-    ///     positive and finite, and more than 64 files, are ignored.
+    ///     positive and finite, and files beyond the 64th, are ignored.
     public init(url: URL, densities: [Double: URL]) {
         let files = densities.map { File(url: $0.value, descriptor: .density($0.key)) }
         self.init(url: url, files: files + [File(url: url, descriptor: .density(1))])

@@ -10,7 +10,7 @@ extension ImageVariants {
     /// - Parameters:
     ///   - src: The URL of the image, and the base of relative URLs. In a list of densities it is the file for density 1 if the
     ///     list has none.
-    ///   - srcset: The list, with widths (`800w`) or densities (`2x`). If it has both, only the widths count. More than 64 files
+    ///   - srcset: The list, with widths (`800w`) or densities (`2x`). If it has both, only the widths count. Files beyond the 64th
     ///     are ignored.
     public init(src: URL, srcset: String) {
         var files: [File] = []

@@ -122,7 +122,7 @@ extension PixbufCoder: ExtendedDecoding {
             options: options,
             leftBehind: leftBehind
         )
-        // A loader in this process cannot be stopped, so the call waits for it.
+        // A loader in this process cannot be stopped, so cancelling does not end the wait.
         return try wait.run(holding: reservation, until: { loader.isElsewhere && isCancelled() }, work)
     }
 

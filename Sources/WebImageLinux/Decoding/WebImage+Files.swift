@@ -9,7 +9,7 @@ extension WebImage {
     }
 
     /// Reads and decodes a file. Its name sets the scale (@2x, @3x). Not for the main thread.
-    /// - Throws: ImageError.Code.unreadable, even if the path is no regular file or the file exceeds the `maximumByteCount` of
+    /// - Throws: ImageError.Code.unreadable, also if the path is no regular file or the file exceeds the `maximumByteCount` of
     ///   ``ImageDownloader/shared``, and the errors of decoding.
     public init(contentsOf file: URL, options: DecodeOptions = DecodeOptions()) throws(ImageError) {
         var options = options

@@ -46,8 +46,9 @@ extension ImageDownloader {
 
         /// The User-Agent field. Default: the name of the program and the name of the library.
         public var userAgent = Self.standardUserAgent
-        /// Additional header fields of every request. Default: an Accept field for images.
-        public var headers: [String: String] = ["Accept": "image/*,*/*;q=0.8"]
+        /// Additional header fields of every request. Default: none. The library sets Accept to what its decoders show, Save-Data while the
+        /// network is metered, and Priority (RFC 9218), unless you set these fields.
+        public var headers: [String: String] = [:]
         /// Changes requests before they are sent. Default: none.
         public var requestModifier: RequestModifier?
         /// Changes or refuses responses before their bodies are read. Default: none.
@@ -157,16 +158,13 @@ extension ImageDownloader.Configuration {
 }
 
 extension ImageDownloader.Configuration {
-    /// Creates the request for a URL.
-    /// - Parameters:
-    ///   - options: The options of the load.
-    ///   - isSameOrigin: Whether the URL has the origin of the load. A redirect to another origin gets neither the
-    ///     header fields of the options nor credentials.
+    /// Creates the request for a URL of a load. A redirect to another origin gets neither the header fields of the load's options nor
+    /// credentials.
     /// - Returns: The request before the request modifier.
-    func request(_ url: URL, options: NetworkOptions, isSameOrigin: Bool) -> RequestModifier.Request {
-        var headers = ["User-Agent": userAgent].replacingFields(with: headers)
-        if isSameOrigin {
-            headers = headers.replacingFields(with: options.headers)
+    func request(_ url: URL, for key: TransferKey) -> RequestModifier.Request {
+        var headers = key.defaultHeaders.replacingFields(with: ["User-Agent": userAgent]).replacingFields(with: headers)
+        if url.isSameOrigin(as: key.url) {
+            headers = headers.replacingFields(with: key.options.headers)
         } else {
             headers = headers.filter { !Self.secretFields.contains($0.key.lowercased()) }
         }

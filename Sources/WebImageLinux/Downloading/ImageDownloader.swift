@@ -92,7 +92,7 @@ public final class ImageDownloader: NetworkLoading {
     /// so their fields are missing here. A cached response that varies by one of these fields is validated by its server.
     public func headers(for request: LoaderRequest) -> [String: String] {
         let configuration = configuration
-        let plain = configuration.request(request.url, options: request.options, isSameOrigin: true)
+        let plain = configuration.request(request.url, for: TransferKey(request))
         let modifier = request.options.requestModifier ?? configuration.requestModifier
         var modified = plain
         if case .immediate(let modify) = modifier?.function {

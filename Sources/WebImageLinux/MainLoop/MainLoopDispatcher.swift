@@ -4,6 +4,7 @@ import Synchronization
 import WebImageCore
 
 /// The dispatcher that calls back on the GLib main loop, in order, from one source of the default main context.
+///
 /// The priority of the source is 115, between GTK's layout (110) and drawing (120), so that a loaded image is part of the next
 /// frame. The source runs for at most 2 ms at a time, so that many results do not keep GTK from drawing. The dispatcher also
 /// installs ``MainActorBridge``. It may be used from any thread.

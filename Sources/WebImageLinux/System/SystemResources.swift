@@ -45,7 +45,11 @@ package enum SystemResources {
 /// The default directory of a disk cache: $XDG_CACHE_HOME/<app id>/web-images/<namespace>.
 package enum CacheDirectory {
     /// The path for a namespace of this app.
-    static func standard(namespace: String = "default") -> String { "\(root)/\(namespace)" }
+    static func standard(namespace: String = "default") -> String {
+        // A name of the app, such as a user's, must not lead to another directory.
+        let name = namespace.replacing("%", with: "%25").replacing("/", with: "%2F")
+        return "\(root)/\(name.hasPrefix(".") ? "%2E\(name.dropFirst())" : name)"
+    }
 
     /// The directory of all namespaces of this app.
     static var root: String { "\(ofUser)/\(applicationName)/web-images" }

@@ -228,7 +228,7 @@ package final class DecodeSandbox: Sendable {
         let error = ImageError(
             .decoderCrashed,
             url: options.url,
-            reason: "The decoder ended \(how) while it decoded the image, in a process of its own",
+            reason: "The decoder ended \(how) while it decoded the image, in a separate process",
             remedy: "Check the file: it may have been made to break decoders. Other images are not concerned."
         )
         WebImageLog.notice("\(error)")

@@ -21,7 +21,7 @@ public final class EventLog<Event: Sendable>: Sendable {
     /// Waits until the events meet a condition. It blocks the thread, so do not call it on the main thread of a GTK
     /// program.
     /// - Parameters:
-    ///   - limit: The time limit. Default: two minutes, which only a hang takes.
+    ///   - limit: The time limit. Default: two minutes, which only a hang reaches.
     ///   - condition: Evaluated after each event.
     /// - Returns: Whether the condition was met in time.
     @discardableResult

@@ -22,14 +22,17 @@ package final class ThumborServer: Sendable {
     private let daemon: DaemonProcess
 
     /// Starts Thumbor, which takes about a second.
-    /// - Parameter key: The key that signs URLs.
-    package init(key: String) throws {
+    /// - Parameters:
+    ///   - key: The key that signs URLs.
+    ///   - sendsWebP: Whether clients that accept WebP get it. Default: no.
+    package init(key: String, sendsWebP: Bool = false) throws {
         port = try LocalPort.free()
         let quoted = key.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
         let settings = """
             SECURITY_KEY = "\(quoted)"
             ALLOW_UNSAFE_URL = False
             STORAGE = "thumbor.storages.no_storage"
+            AUTO_WEBP = \(sendsWebP ? "True" : "False")
             """
         let file = "\(folder.path)/thumbor.conf"
         try settings.write(toFile: file, atomically: true, encoding: .utf8)

@@ -97,6 +97,20 @@ private func around(picture: Picture) {
     }
 
     picture.imageTransition = ImageTransition(Curtain(), duration: .milliseconds(300))
+
+    struct Dots: ImageIndicating {
+        var isAnimated: Bool { true }
+
+        func draw(on canvas: IndicatorCanvas, fraction: Double?, time: Double) {
+            for number in 0..<3 {
+                let opacity = Int(time * 3) % 3 == number ? 1 : 0.3
+                let x = canvas.width / 2 + Double(number - 1) * 16 - 4
+                canvas.bar(x: x, y: canvas.height / 2 - 4, width: 8, height: 8, opacity: opacity)
+            }
+        }
+    }
+
+    picture.imageIndicator = ImageIndicator(Dots())
 }
 
 private class MyPicture {

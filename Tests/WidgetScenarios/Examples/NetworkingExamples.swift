@@ -120,8 +120,8 @@ private func bytes(url: URL) async throws {
     print(bytes)
 }
 
-private func metered() async {
-    let manager = ImageManager.shared
-    manager.isOffline = manager.networkStatus.isMetered
-    for await status in manager.networkUpdates() { manager.isOffline = status.isMetered }
+private func metered() {
+    Task {
+        for await status in ImageManager.shared.networkUpdates() { ImageManager.shared.isOffline = status.isMetered }
+    }
 }

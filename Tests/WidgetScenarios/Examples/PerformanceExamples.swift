@@ -16,5 +16,6 @@ private func watch(
     print(response.source, response.durations.reading, response.durations.decoding)
     print(response.metrics?.firstByte ?? .zero, response.metrics?.receivedByteCount ?? 0)
 
-    for await step in ImageManager.shared.traceEvents() { print(step.kind, step.url) }
+    let steps = ImageManager.shared.traceEvents()
+    Task { for await step in steps { print(step.kind, step.url) } }
 }

@@ -64,3 +64,10 @@ func clearCache(showingSizeIn label: OpaquePointer) async {
     let usage = await cache.diskUsage()
     gtk_label_set_text(label, "\(usage.byteCount / 1_000_000) MB")
 }
+
+@MainActor
+func signOut() async {
+    ImagePrefetcher.shared.cancelAll()
+    ImageManager.shared.cancelAll()
+    await ImageManager.shared.cache.removeAll()
+}

@@ -24,8 +24,9 @@ private func lookAtTheHistory(picture: Picture, request: ImageRequest) {
     }
 }
 
-private func lookAtTheSteps() async {
-    for await step in ImageManager.shared.traceEvents() { print(step.kind, step.url) }
+private func lookAtTheSteps() {
+    let steps = ImageManager.shared.traceEvents()
+    Task { for await step in steps { print(step.kind, step.url) } }
 }
 
 private func authorities() {

@@ -40,7 +40,7 @@ extension SlotTarget {
     func reportFixedSize(_ size: (width: Int, height: Int)?) {
         guard size != nil else { return }
         WebImageLog.mistake(
-            "fixedSize has no effect on this widget. Set a size of the widget itself, such as AdwAvatar:size."
+            "setFixedSize(width:height:) has no effect on this widget. Set a size of the widget itself, such as AdwAvatar:size."
         )
     }
     var image: WebImage? { content?.image }

@@ -5,7 +5,7 @@ public struct ImageIndicator: Sendable {
     /// The look of the indicator.
     package var style: any ImageIndicating
     /// The time that a load must take before the indicator appears. Default: 0.15 s.
-    public var delay: Duration
+    package var delay: Duration
 
     /// Creates an indicator with a built-in or custom look.
     public init(_ style: any ImageIndicating, delay: Duration = .milliseconds(150)) {

@@ -62,6 +62,8 @@ extension JobGraph {
         var attemptCount = 0
         /// When the attempt started that is running or has brought the bytes.
         var attemptStart: Date?
+        /// The moment before the attempt, for ``ImageVersions/mark(since:)``.
+        var mark: ImageVersions.Mark?
         /// The failed attempts that were followed by another attempt.
         var failures: [ImageError.Attempt] = []
         /// Whether the fetch has waited for the network, which it does only once.

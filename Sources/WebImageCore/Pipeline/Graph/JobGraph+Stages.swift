@@ -173,6 +173,7 @@ extension JobGraph {
     mutating func beginAttempt(
         _ id: Fetch.ID,
         at now: Date,
+        mark: ImageVersions.Mark? = nil,
         isConditional: Bool = true
     ) -> (fetch: Fetch, validators: ResponseMetadata.Validators?)? {
         guard let old = fetches[id] else { return nil }
@@ -180,7 +181,7 @@ extension JobGraph {
         if !isConditional { releaseLater(old) }
         updateFetch(id) { fetch in
             fetch.attemptCount += 1
-            fetch.attemptStart = now
+            (fetch.attemptStart, fetch.mark) = (now, mark)
             fetch.phase = .loading(Fetch.Attempt())
             if fetch.attemptCount > 1 { fetch.wantsStreaming = false }
         }

@@ -40,7 +40,7 @@ struct DiskStage: PipelineStage {
         observers.notify(request.url, .diskHit(data.readingDuration))
         data.reservation = budget.holdBody(entry.data.count)
         if let hash = entry.thumbHash { show(hash, id) }
-        switch loaders.use(of: entry, for: request, now: clock.now) {
+        switch context.dependencies.use(of: entry, for: request) {
         case .use:
             decodeStage.decode(id, data)
         case .useAndRefresh:

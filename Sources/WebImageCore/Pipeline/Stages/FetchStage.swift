@@ -39,7 +39,8 @@ struct FetchStage: PipelineStage {
     }
 
     private func start(_ id: JobGraph.Fetch.ID, _ loader: any DataLoading, isConditional: Bool = true) {
-        let attempt = graph.withLock { $0.beginAttempt(id, at: clock.now, isConditional: isConditional) }
+        let mark = versions.mark()
+        let attempt = graph.withLock { $0.beginAttempt(id, at: clock.now, mark: mark, isConditional: isConditional) }
         guard let (fetch, validators) = attempt else { return }
         observers.notify(fetch.request.url, .fetchStarted)
         if case .renditions = fetch.validation, fetch.request.cachePolicy.revalidatesCachedImage {
@@ -56,6 +57,7 @@ struct FetchStage: PipelineStage {
             validators: validators
         )
         request.shouldLoad = context.dependencies.shouldLoad
+        request.defaultHeaders = context.dependencies.defaultHeaders
         // The system may be wrong about the network, for example behind a VPN. One quick attempt finds out.
         request.isQuickAttempt = !loader.canReach(request.url, context.dependencies.network.status)
         request.age = id.number

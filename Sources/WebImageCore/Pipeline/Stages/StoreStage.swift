@@ -122,7 +122,7 @@ extension ResponseMetadata {
 extension StoreStage {
     /// Records the arrival of bytes.
     func version(of fetch: JobGraph.Fetch, replacesCached: Bool) -> OriginalStore.Version {
-        let mark = versions.mark()
+        let mark = versions.mark(since: fetch.mark)
         let (key, url) = (fetch.key.url, fetch.request.url)
         if replacesCached { versions.change(key, to: mark) }
         return OriginalStore.Version(key: key, url: url, mark: mark, replacesCached: replacesCached)

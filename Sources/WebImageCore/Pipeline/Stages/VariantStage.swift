@@ -11,7 +11,7 @@ struct VariantStage: PipelineStage {
     /// The tasks that wait for the disk.
     var tasks: [ImageTask] { context.waitingForVariants.withLock { Array($0.values) } }
 
-    /// Loads the image of a task from a larger file on disk, or lets the task join the job of its own file.
+    /// Loads the image of a task from a larger file on disk, or lets the task join the job of the file that it asked for.
     func start(_ task: ImageTask) {
         let request = task.request
         guard dataCache != nil, request.readTiers.contains(.originals), request.variantChoice?.isFinal == false,

@@ -1,9 +1,9 @@
 /// A line along the edge of an image.
 public struct ImageBorder: Hashable, Sendable {
     /// The width in application pixels.
-    public var width: Double
+    let width: Double
     /// The color of the line.
-    public var color: ImageColor
+    let color: ImageColor
 
     /// Creates a border that is drawn inside the edge of the image.
     public init(width: Double, color: ImageColor) {

@@ -216,6 +216,5 @@ extension CurlThread {
         guard priority != transfer.priority else { return }
         transfer.priority = priority
         queue.updatePriority(of: transfer)
-        transfer.setWeight()
     }
 }

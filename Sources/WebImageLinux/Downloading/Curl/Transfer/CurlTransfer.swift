@@ -103,12 +103,6 @@ final class CurlTransfer {
         defer { waitingTime = (waitingTime ?? .zero) + (ContinuousClock.now - queuedAt) }
         return waitingTime != nil
     }
-
-    /// Passes the priority on to the server, if HTTP/2 is used.
-    func setWeight() {
-        // RFC 7540, 5.3.2: weights are 1 to 256.
-        exchange.handle?.set(CURLOPT_STREAM_WEIGHT, to: [4, 8, 16, 64, 256][priority.rank])
-    }
 }
 
 // One exchange, from its request to its end.
@@ -120,8 +114,8 @@ extension CurlTransfer {
         handle.set(CURLOPT_SHARE, to: share)
         handle.set(CURLOPT_MAXAGE_CONN, to: idleAge)
         handle.set(CURLOPT_CONNECTTIMEOUT_MS, to: max(1, Int(connectTimeout.timeoutMilliseconds)))
+        exchange.request.priority = priority
         exchange.launch(on: handle)
-        setWeight()
         handle.set(CURLOPT_WRITEDATA, to: Unmanaged.passUnretained(self).toOpaque())
         handle.setCallback(CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
             let transfer = Unmanaged<CurlTransfer>.fromOpaque(context!).takeUnretainedValue()

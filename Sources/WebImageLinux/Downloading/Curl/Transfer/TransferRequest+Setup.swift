@@ -86,6 +86,10 @@ extension TransferRequest {
         } else {
             fields["Accept-Encoding"] = ContentDecoder.accepted
         }
+        if fields.field("priority") == nil {
+            // RFC 9218, 4: from 0, the most urgent, to 7. An image is useful before it is complete.
+            fields["Priority"] = "u=\([6, 5, 3, 2, 1][priority.rank]), i"
+        }
         let (etag, date) = validators
         if let etag { fields = fields.replacingFields(with: ["If-None-Match": etag]) }
         if let date { fields = fields.replacingFields(with: ["If-Modified-Since": date]) }

@@ -6,11 +6,13 @@ struct TransferKey: Hashable {
     let url: URL
     let options: NetworkOptions
     let validators: ResponseMetadata.Validators?
+    let defaultHeaders: [String: String]
 
     init(_ request: LoaderRequest) {
         url = request.url
         options = request.options
         validators = request.validators
+        defaultHeaders = request.defaultHeaders
     }
 }
 
@@ -37,6 +39,8 @@ struct TransferRequest {
     /// TLS (HSTS) and turns it into https.
     var requiresTLS = false
     var proxy = ProxyChoice.environment
+    /// The priority when the exchange is launched.
+    var priority = ImagePriority.normal
     /// The targets of the redirects so far.
     var redirectTargets: [URL] = []
     /// The metadata of the redirects, and the request that the first of them answered.
@@ -54,9 +58,7 @@ struct TransferRequest {
     }
 
     /// The request before the request modifier.
-    var plainMessage: RequestModifier.Request {
-        configuration.request(target, options: key.options, isSameOrigin: target.isSameOrigin(as: key.url))
-    }
+    var plainMessage: RequestModifier.Request { configuration.request(target, for: key) }
 
     var modifier: RequestModifier? { key.options.requestModifier ?? configuration.requestModifier }
     var decryptor: ImageDecryptor? { key.options.decryptor ?? configuration.decryptor }
