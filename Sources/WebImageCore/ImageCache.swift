@@ -19,6 +19,7 @@ public struct ImageCache: Sendable {
 
     /// Removes all images from memory, within the call. Widgets that show them keep them.
     public func removeAllFromMemory() {
+        parts.versions.changeAll()
         parts.memoryCache.removeAll()
     }
 
@@ -58,7 +59,7 @@ public struct ImageCache: Sendable {
         await perform { keys(for: request).lazy.compactMap { parts.dataCache?.metadata(for: $0)?.thumbHash }.first }
     }
 
-    /// Removes all sizes of an image. Widgets that show it keep it.
+    /// Removes all sizes of an image. Widgets that show it keep it. Loads that have begun deliver it, and no cache keeps it.
     public func remove(_ request: some ImageRequestConvertible, from tiers: CacheTiers = .all) async {
         if tiers.contains(.originals) { for key in keys(for: request) { parts.storeOrder.outdate(key) } }
         await perform { for key in keys(for: request) { remove(key, tiers) } }
@@ -135,7 +136,7 @@ extension ImageCache {
             if let dataCache = parts.dataCache { parts.storeOrder.perform(key) { dataCache.remove(key) } }
         }
         // A load may have read files before they were removed, so memory comes last.
-        if tiers != .renditions { parts.versions.change(key) }
+        parts.versions.change(key)
         if tiers.contains(.memory) { parts.memoryCache.removeImages(source: key) }
     }
 
@@ -147,7 +148,7 @@ extension ImageCache {
                 parts.storeOrder.performForAll(dataCache.removeAll) { dataCache.remove($0) }
             }
         }
-        if tiers != .renditions { parts.versions.changeAll() }
-        if tiers.contains(.memory) { removeAllFromMemory() }
+        parts.versions.changeAll()
+        if tiers.contains(.memory) { parts.memoryCache.removeAll() }
     }
 }

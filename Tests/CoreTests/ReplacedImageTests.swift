@@ -68,15 +68,20 @@ struct ReplacedImageTests {
         if !isGone { #expect(try await manager.image(for: request).naturalSize.height == 200) }
     }
 
-    @Test("A transfer that has begun before all images were removed is delivered, and no cache keeps it")
-    func transfers() async throws {
+    @Test(
+        "A transfer that has begun before its image was removed is delivered, and no cache keeps it",
+        arguments: [CacheTiers.all, .disk, .originals, .renditions, .memory],
+        [true, false]
+    )
+    func transfers(tiers: CacheTiers, isOfAll: Bool) async throws {
         let fixture = ManagerFixture(holdsResponses: true)
         let (manager, url) = (fixture.manager, fixture.url("a"))
         fixture.loader.answer(url, with: old)
         for isAgain in [false, true] {
             let running = Task { try await manager.image(for: url) }
             #expect(await eventually { fixture.loader.runningCount == 1 })
-            if !isAgain { await manager.cache.removeAll() }
+            if !isAgain, isOfAll { await manager.cache.removeAll(from: tiers) }
+            if !isAgain, !isOfAll { await manager.cache.remove(url, from: tiers) }
             fixture.loader.finish(url)
             #expect(try await running.value.naturalSize == Self.size)
             #expect(await fixture.polled { fixture.isQuiet })

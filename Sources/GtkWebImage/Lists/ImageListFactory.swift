@@ -47,7 +47,7 @@ public final class ImageListFactory {
         native.connectWithArgument("setup") { item in
             let picture = gtk_picture_new()!
             gtk_picture_set_content_fit(OpaquePointer(picture), GtkContentFit(contentFit.native))
-            gtk_widget_set_size_request(picture, Int32(clamping: width), Int32(clamping: height))
+            gtk_widget_set_size_request(picture, Int32(clamping: max(width, -1)), Int32(clamping: max(height, -1)))
             gtk_list_item_set_child(OpaquePointer(bitPattern: item), picture)
             if let manager { WidgetPointer(picture).imageBinding.manager = manager }
             configure(WidgetPointer(picture))

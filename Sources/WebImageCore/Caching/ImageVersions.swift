@@ -48,9 +48,17 @@ package final class ImageVersions: Sendable {
     }
 
     /// Called when bytes have arrived.
-    /// - Parameter begin: A mark from before the bytes were requested. If all images were removed since then, the bytes are not current.
-    package func mark(since begin: Mark? = nil) -> Mark {
-        state.withLock { Mark(number: $0.floor > begin?.number ?? .max ? 0 : $0.serial.next()) }
+    package func mark() -> Mark { state.withLock { Mark(number: $0.serial.next()) } }
+
+    /// Called when bytes have arrived that were requested after a mark. They are not current if the app has removed or replaced the image
+    /// in between.
+    func mark(of key: String, since begin: Mark) -> Mark {
+        let hash = key.hashValue
+        return state.withLock { state in
+            let change = state.changes[hash] ?? state.earlier[hash]
+            let removal = change.map { $0.version == nil ? $0.number : 0 } ?? 0
+            return Mark(number: max(state.floor, removal) > begin.number ? 0 : state.serial.next())
+        }
     }
 
     /// Called before bytes are read from a cache. The mark is never current while newer bytes are being stored there.

@@ -62,7 +62,7 @@ extension JobGraph {
         var attemptCount = 0
         /// When the attempt started that is running or has brought the bytes.
         var attemptStart: Date?
-        /// The moment before the attempt, for ``ImageVersions/mark(since:)``.
+        /// The moment before the attempt, for ``ImageVersions/mark(of:since:)``.
         var mark: ImageVersions.Mark?
         /// The failed attempts that were followed by another attempt.
         var failures: [ImageError.Attempt] = []

@@ -122,8 +122,8 @@ extension ResponseMetadata {
 extension StoreStage {
     /// Records the arrival of bytes.
     func version(of fetch: JobGraph.Fetch, replacesCached: Bool) -> OriginalStore.Version {
-        let mark = versions.mark(since: fetch.mark)
         let (key, url) = (fetch.key.url, fetch.request.url)
+        let mark = fetch.mark.map { versions.mark(of: key, since: $0) } ?? versions.mark()
         if replacesCached { versions.change(key, to: mark) }
         return OriginalStore.Version(key: key, url: url, mark: mark, replacesCached: replacesCached)
     }
