@@ -60,8 +60,13 @@ public struct ImageService: Sendable {
     ) {
         self.name = name
         self.makeText = makeText
-        let (host, port) = (address.host(), address.port)
-        isOwn = { $0.host() == host && $0.port == port }
+        let (host, port) = (address.host()?.lowercased(), Self.port(of: address))
+        isOwn = { $0.host()?.lowercased() == host && Self.port(of: $0) == port }
+    }
+
+    /// The port of a URL; `nil` for the usual one of its scheme.
+    private static func port(of url: URL) -> Int? {
+        url.port == (url.scheme?.lowercased() == "http" ? 80 : 443) ? nil : url.port
     }
 }
 

@@ -46,9 +46,25 @@ private func fullTransfer(selection: OpaquePointer, factory: ImageListFactory) {
 }
 
 @MainActor
-private func ownCells(url: URL, item: OpaquePointer) {
-    WidgetPointer(gtk_list_item_get_child(item)).setImage(with: url)
-    WidgetPointer(gtk_list_item_get_child(item)).cancelImageLoad()
+func setUp(_ item: OpaquePointer) {
+    let row = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 12)!
+    let avatar = WidgetPointer(gtk_picture_new())
+    avatar.imageBinding.setFixedSize(width: 48, height: 48)
+    gtk_box_append(WidgetPointer(row).native(), avatar.native())
+    gtk_box_append(WidgetPointer(row).native(), gtk_label_new(nil))
+    gtk_list_item_set_child(item, row)
+}
+
+@MainActor
+func bind(_ item: OpaquePointer, name: String, url: URL) {
+    let avatar = gtk_widget_get_first_child(gtk_list_item_get_child(item))!
+    gtk_label_set_text(OpaquePointer(gtk_widget_get_next_sibling(avatar)), name)
+    WidgetPointer(avatar).setImage(with: url, placeholder: .icon("avatar-default-symbolic"))
+}
+
+@MainActor
+func unbind(_ item: OpaquePointer) {
+    WidgetPointer(gtk_widget_get_first_child(gtk_list_item_get_child(item))).cancelImageLoad()
 }
 
 @MainActor
