@@ -50,6 +50,7 @@ struct Gate: ParsableCommand {
             (Decoding.self, ["--rounds", "5"]), (Transforming.self, ["--rounds", "3"]),
             (Downloads.self, ["--rounds", "3", "--count", "200"]), (Playing.self, ["--seconds", "4"]),
             (Pages.self, ["--seconds", "4"]), (Scrolling.self, []), (Startup.self, []),
+            (Rivals.self, ["--count", "200", "--rounds", "3"]),
             (Loading.self, ["--count", "200", "--rounds", "3"]),
             (Loading.self, ["--count", "200", "--rounds", "3", "--local"]),
             (Scale.self, ["--loads", "10000", "--entries", "20000", "--widgets", "1000"]),

@@ -47,7 +47,7 @@ struct Playing: ParsableCommand {
         Limits.check(
             "GIF, memory to that of GdkPixbufAnimation",
             Double(gifCost.bytes) / Double(pixbuf.bytes),
-            atMost: 0.5
+            atMost: 0.35
         )
     }
 

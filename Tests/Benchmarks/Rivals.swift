@@ -63,7 +63,7 @@ struct Rivals: ParsableCommand {
             let peak = Int(Rounds.median(peaks[name] ?? []))
             print("\(name): \(wall) s, \(ratio) of \(reference); first 16 after \(first) s; peak \(peak) MB")
         }
-        Limits.check("library to \(reference)", measurements.ratio("GtkWebImage", to: reference), atMost: 1.8)
+        Limits.check("library to \(reference)", measurements.ratio("GtkWebImage", to: reference), atMost: 1.6)
         withExtendedLifetime(server) {}
     }
 

@@ -116,7 +116,7 @@ extension Pipeline.Dependencies {
     /// The header fields that tell a server what the manager can show (RFC 9110, 12.5.1), and that data costs money (Save-Data of Client
     /// Hints).
     var defaultHeaders: [String: String] {
-        var fields = ["Accept": coders.acceptField(for: formats.untrusted)]
+        var fields = coders.acceptField(for: formats.untrusted)
         if network.status.isMetered { fields["Save-Data"] = "on" }
         return fields
     }
