@@ -17,7 +17,7 @@ public struct ImageCache: Sendable {
     /// The contents of the memory cache, and its numbers of hits and misses.
     public var memoryStatistics: MemoryCacheStatistics { parts.memoryCache.statistics }
 
-    /// Removes all images from memory, within the call. Widgets that show them keep them.
+    /// Removes all images from memory, within the call. Widgets and loads that have begun are as with ``removeAll(from:)``.
     public func removeAllFromMemory() {
         parts.versions.changeAll()
         parts.memoryCache.removeAll()
@@ -130,24 +130,24 @@ extension ImageCache {
     }
 
     private func remove(_ key: String, _ tiers: CacheTiers) {
-        if tiers.contains(.renditions) { parts.renditionCache?.removeVariants(of: key) }
-        if tiers.contains(.originals) {
+        // Work that has read a tier before it was removed is outdated, and stores nothing in the tiers after it.
+        parts.versions.change(key)
+        if tiers.contains(.originals), let dataCache = parts.dataCache {
+            parts.storeOrder.perform(key) { dataCache.remove(key) }
             parts.versions.change(key)
-            if let dataCache = parts.dataCache { parts.storeOrder.perform(key) { dataCache.remove(key) } }
         }
-        // A load may have read files before they were removed, so memory comes last.
+        if tiers.contains(.renditions) { parts.renditionCache?.removeVariants(of: key) }
         parts.versions.change(key)
         if tiers.contains(.memory) { parts.memoryCache.removeImages(source: key) }
     }
 
     private func removeAllBlocking(_ tiers: CacheTiers) {
-        if tiers.contains(.renditions) { parts.renditionCache?.removeAll() }
-        if tiers.contains(.originals) {
+        parts.versions.changeAll()
+        if tiers.contains(.originals), let dataCache = parts.dataCache {
+            parts.storeOrder.performForAll(dataCache.removeAll) { dataCache.remove($0) }
             parts.versions.changeAll()
-            if let dataCache = parts.dataCache {
-                parts.storeOrder.performForAll(dataCache.removeAll) { dataCache.remove($0) }
-            }
         }
+        if tiers.contains(.renditions) { parts.renditionCache?.removeAll() }
         parts.versions.changeAll()
         if tiers.contains(.memory) { parts.memoryCache.removeAll() }
     }

@@ -13,7 +13,7 @@ extension ImageRequest {
     ///   - size: The size of the thumbnail. Default: 256 pixels. It is ignored if the file is an image without a thumbnail, which
     ///     is then loaded itself.
     ///   - createsMissing: Whether to make a missing thumbnail and store it for all programs: the library makes thumbnails of
-    ///     images, and the installed thumbnailer makes those of other files. A thumbnailer runs for at most 30 seconds, in a
+    ///     images, and the installed thumbnailer makes thumbnails of other files. A thumbnailer runs for at most 30 seconds, in a
     ///     sandbox if bubblewrap is installed. Default: no; then an image is loaded itself, and other files fail with
     ///     ``/WebImageCore/ImageError/Code/unreadable``.
     public init(thumbnailOf file: URL, size: DesktopThumbnails.Size = .large, createsMissing: Bool = false) {

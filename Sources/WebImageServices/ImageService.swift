@@ -39,7 +39,7 @@ public struct ImageService: Sendable {
         ["http", "https"].contains(url.scheme?.lowercased() ?? "") && url.user(percentEncoded: true) == nil
     }
 
-    /// Distinguishes the images of this service from those of others in cache keys.
+    /// Distinguishes the images of this service from images of other services in cache keys.
     private let name: String
     /// Whether a URL belongs to the server.
     private let isOwn: @Sendable (URL) -> Bool

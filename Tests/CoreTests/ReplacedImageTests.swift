@@ -89,6 +89,44 @@ struct ReplacedImageTests {
         }
     }
 
+    @Test(
+        "A rendition that waits to be written is not written after renditions were removed",
+        arguments: [true, false]
+    )
+    func pendingRenditions(isOfAll: Bool) async throws {
+        let fixture = ManagerFixture()
+        let cache = fixture.manager.cache
+        for number in 0..<20 {
+            let url = fixture.url("\(number)")
+            fixture.loader.answer(url, with: old)
+            let size = DecodeSize.contain(PixelSize(width: 40, height: 40))
+            let request = ImageRequest(url: url, decodeSize: size)
+            _ = try await fixture.manager.image(for: request)
+            if isOfAll {
+                await cache.removeAll(from: .renditions)
+            } else {
+                await cache.remove(request, from: .renditions)
+            }
+            #expect(await fixture.polled { fixture.isQuiet })
+            #expect(await !cache.tiers(containing: request).contains(.renditions))
+        }
+    }
+
+    @Test("A reload that began before the app stored an image leaves that image in the caches")
+    func storedMeanwhile() async throws {
+        let fixture = ManagerFixture(holdsResponses: true) { $0.coders = .builtIn(adding: [], encoders: []) }
+        let (manager, url) = (fixture.manager, fixture.url("a"))
+        fixture.loader.answer(url, with: old)
+        let running = Task { try await manager.image(for: ImageRequest(url: url, cachePolicy: .reload)) }
+        #expect(await eventually { fixture.loader.runningCount == 1 })
+        try await manager.cache.store(try CoderRegistry.builtIn.decode(new), for: url).waitUntilWritten()
+        fixture.loader.finish(url)
+        #expect(try await running.value.naturalSize == Self.size)
+        #expect(await fixture.polled { fixture.isQuiet })
+        #expect(manager.cachedImage(for: url)?.naturalSize.height == 200)
+        #expect(await manager.cache.tiers(containing: url).contains(.originals))
+    }
+
     @Test("A load with bytes of a moment before does not replace what the app has stored since")
     func originals() async throws {
         let (gate, held) = (Gate(), EventLog<Int>())

@@ -37,7 +37,7 @@ extension GtkWidgetConvertible {
     /// An image is decoded at the size of the widget times its scale factor, so that it covers the widget, unless the request names
     /// a size.
     /// - Parameters:
-    ///   - key: The purpose of the image within the widget. `.image` is the key of `setImage(with:)` of the widget itself, so use one of both.
+    ///   - key: The purpose of the image within the widget. `.image` is the key of the widget's own `setImage(with:)`, so use one of both.
     ///   - setPaintable: Puts the `GdkPaintable *` into the widget. Called within the first call for a key.
     public func imageBinding(
         for key: OperationKey,

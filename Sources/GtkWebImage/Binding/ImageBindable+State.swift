@@ -35,8 +35,8 @@ extension ImageBindable {
         nonmutating set { imageBinding.slot.configuration.transition = newValue }
     }
 
-    /// The placeholder that is shown if a load fails or there is no URL, unless the widget shows a preview of the
-    /// image: that of `previewURL`, a ThumbHash or another size. An icon is drawn over a placeholder that is an image,
+    /// The placeholder that is shown if a load fails or there is no URL, unless the widget shows a preview: the
+    /// image at `previewURL`, a ThumbHash or another size. An icon is drawn over a placeholder that is an image,
     /// such as a BlurHash. Default: none; the widget keeps its content.
     public var errorPlaceholder: ImagePlaceholder? {
         get { imageBinding.existingSlot?.configuration.errorPlaceholder }

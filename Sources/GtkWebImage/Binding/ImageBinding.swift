@@ -67,7 +67,7 @@ extension ImageBinding {
     /// The last load, which may have ended; `nil` after the image was cleared.
     public var task: ImageTask? { WidgetSlots.existing(of: object)?.task(for: key) }
 
-    /// The manager that loads the next images of the widget under all keys, such as those of all states of a button. Default: `nil`,
+    /// The manager that loads the next images of the widget under all keys, such as the images of all states of a button. Default: `nil`,
     /// for `ImageManager.shared` as it is when you set an image.
     public var manager: ImageManager? {
         get { WidgetSlots.existing(of: object)?.manager }

@@ -2,7 +2,7 @@ internal import CWebImageGtk4
 public import WebImageCore
 import WebImageLinux
 
-/// The loads of a widget, and of all widgets within it, such as those of a window or a page. ``runningTasks``, ``cancelAll()`` and
+/// The loads of a widget, and of all widgets within it: of a window, or of a page. ``runningTasks``, ``cancelAll()`` and
 /// ``isSuspended`` concern all of them; calls with a key concern the widget itself. It keeps nothing alive, so ask the widget for it
 /// where you use it. Main thread.
 @preconcurrency @MainActor

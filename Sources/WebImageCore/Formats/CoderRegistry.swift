@@ -9,7 +9,8 @@ public final class CoderRegistry: Sendable {
     private let remedy: @Sendable (ImageFormat) -> String?
     /// Those who hear of other decoders.
     private let changes = Observers<Void>()
-    private let acceptField = Mutex<[String: String]?>(nil)
+    /// The Accept field of so many decoders.
+    private let acceptField = Mutex<(count: Int, field: [String: String])>((0, [:]))
 
     /// - Parameters:
     ///   - decoders: The decoders in the order in which they are asked.
@@ -28,7 +29,6 @@ public final class CoderRegistry: Sendable {
     /// Adds a decoder that is asked before all others.
     public func add(_ decoder: any ImageDecoding) {
         decoders.add((decoder, decoder.extended))
-        acceptField.withLock { $0 = nil }
         changes.notify(())
     }
 
@@ -54,7 +54,8 @@ public final class CoderRegistry: Sendable {
     /// The Accept field for these formats as far as they can be decoded, in the order of preference of browsers. The first call asks the
     /// system for its decoders, so it is not for the main thread.
     func acceptField(for allowed: @autoclosure () -> Set<ImageFormat>) -> [String: String] {
-        if let known = acceptField.withLock({ $0 }) { return known }
+        let count = decoders.all.count
+        if let known = acceptField.withLock({ $0.count == count ? $0.field : nil }) { return known }
         let wanted: [(ImageFormat, String)] = [
             (.jpegXL, "image/jxl"), (.avif, "image/avif"), (.webp, "image/webp"), (.heif, "image/heic"),
             (.png, "image/apng"), (.svg, "image/svg+xml"),
@@ -62,7 +63,7 @@ public final class CoderRegistry: Sendable {
         let formats = allowed()
         let names = wanted.filter { formats.contains($0.0) && decoder(for: $0.0) != nil }.map(\.1)
         let field = ["Accept": (names + ["image/*;q=0.8", "*/*;q=0.5"]).joined(separator: ",")]
-        acceptField.withLock { $0 = field }
+        acceptField.withLock { $0 = (count, field) }
         return field
     }
 

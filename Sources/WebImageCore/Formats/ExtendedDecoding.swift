@@ -34,7 +34,7 @@ package protocol ExtendedDecoding: ImageDecoding {
     /// Whether the header of a file shows that regions can be decoded without the memory for the whole image.
     func decodesRegions(of data: Data) -> Bool
 
-    /// Decodes a region into upright pixels, equal to those of the whole image.
+    /// Decodes a region into upright pixels, equal to the pixels of the whole image.
     /// - Parameter isCancelled: Whether the region is no longer wanted. Called several times a second.
     func decode(
         _ region: DecodeRegion,

@@ -28,7 +28,8 @@ package final class Observers<Event: Sendable>: Sendable {
         return ObservationToken { [weak self] in self?.remove(number) }
     }
 
-    /// The events from now on, until the observers are released, after those that `begin` sends. A consumer that is more than `count` events behind misses the oldest.
+    /// The events that `begin` sends, and then all events until the observers are released. A consumer that falls more than `count`
+    /// events behind misses the oldest.
     package func stream(
         bufferingNewest count: Int,
         beginning begin: (AsyncStream<Event>.Continuation) -> Void = { _ in }

@@ -194,7 +194,7 @@ package protocol ImageScaling: Sendable {
 
 /// A server that scales images, with the widths in which it is asked for them. Scalers are equal only if identical.
 package final class ImageScaler: Hashable, Sendable {
-    /// Distinguishes the images of this scaler from those of others in cache keys.
+    /// Distinguishes the images of this scaler from images of other scalers in cache keys.
     let name: String
     let widths: [Int]
     let aspectRatio: Double?

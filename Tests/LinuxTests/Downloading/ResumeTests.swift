@@ -42,6 +42,19 @@ struct ResumeTests {
         return Download(downloader, server.url("/a"), wantsData: true)
     }
 
+    @Test("A body is resumed on a metered network, but not for a client that accepts other formats")
+    func metered() throws {
+        let (server, downloader) = (try server(), ImageDownloader())
+        var request = LoaderRequest(url: server.url("/a"))
+        #expect(Download(downloader, request).failure()?.code == .transferIncomplete)
+        request.defaultHeaders["Accept"] = "image/webp"
+        #expect(try Download(downloader, request).end().metrics?.cacheDecision == .fetched)
+        request = LoaderRequest(url: server.url("/a"))
+        request.defaultHeaders["Save-Data"] = "on"
+        #expect(try Download(downloader, request).end().metrics?.cacheDecision == .resumed(60_000))
+        #expect(server.requests.map { $0.headers["save-data"] } == [nil, nil, "on"])
+    }
+
     @Test("The rest of an interrupted body is requested and appended", arguments: [true, false])
     func resumed(hasETag: Bool) throws {
         let date = "Sat, 21 Nov 2020 00:00:00 GMT"

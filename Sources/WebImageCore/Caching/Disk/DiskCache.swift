@@ -223,7 +223,7 @@ extension DiskCache {
     package func store(_ entry: CacheEntry) { store(entry, completion: nil) }
 
     /// Accepts an entry. An entry that cannot be kept still replaces the previous one, and readers find neither.
-    /// - Parameter completion: Called exactly once, by ``flush()``, ``waitUntilWritten(_:)``, the removal of the entry, or an entry that replaces it.
+    /// - Parameter completion: Called exactly once, by ``flush()``, ``waitUntilWritten(_:)``, the removal or the replacement of the entry.
     package func store(_ entry: CacheEntry, completion: Completion?) {
         let dropped = state.withLock { state in
             guard let failure = stage(entry, completion: completion, in: &state) else { return [Completion]() }

@@ -130,7 +130,9 @@ struct FetchStage: PipelineStage {
             // Bytes that are not kept must not keep other loads from storing theirs.
             let replacesCached = fetch.key.storesOriginals && (outdatesMemory || !fetch.key.queriesOriginals)
             let version = storeStage.version(of: fetch, replacesCached: replacesCached)
-            if outdatesMemory { memoryCache.removeImages(source: fetch.key.url) }
+            if outdatesMemory, versions.isCurrent(version.mark, of: version.key) {
+                memoryCache.removeImages(source: version.key)
+            }
             let original = storeStage.original(loaded, of: fetch, version, loader)
             var data = FetchedData(loaded: loaded, origin: .loader, original: original)
             data.mark = version.mark

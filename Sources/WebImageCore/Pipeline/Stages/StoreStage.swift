@@ -124,7 +124,7 @@ extension StoreStage {
     func version(of fetch: JobGraph.Fetch, replacesCached: Bool) -> OriginalStore.Version {
         let (key, url) = (fetch.key.url, fetch.request.url)
         let mark = fetch.mark.map { versions.mark(of: key, since: $0) } ?? versions.mark()
-        if replacesCached { versions.change(key, to: mark) }
+        if replacesCached, versions.isCurrent(mark, of: key) { versions.change(key, to: mark) }
         return OriginalStore.Version(key: key, url: url, mark: mark, replacesCached: replacesCached)
     }
 

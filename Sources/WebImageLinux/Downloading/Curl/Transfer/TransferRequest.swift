@@ -14,6 +14,14 @@ struct TransferKey: Hashable {
         validators = request.validators
         defaultHeaders = request.defaultHeaders
     }
+
+    // Save-Data does not count: a transfer goes on, and can be resumed, when the network becomes metered.
+    static func == (left: TransferKey, right: TransferKey) -> Bool {
+        left.url == right.url && left.options == right.options && left.validators == right.validators
+            && left.defaultHeaders["Accept"] == right.defaultHeaders["Accept"]
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(url) }
 }
 
 /// The request of an exchange. The next exchange of the transfer gets a copy with the consequences of this one.
