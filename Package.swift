@@ -69,10 +69,17 @@ let package = Package(
             ],
             swiftSettings: library
         ),
+        // Decoders whose libraries are found at run time.
+        .target(
+            name: "WebImageCodecs",
+            dependencies: ["WebImageCore", "WebImageFormats", "CWebImageCodecShims"],
+            swiftSettings: library
+        ),
         .target(
             name: "WebImageLinux",
             dependencies: [
-                "WebImageCore", "WebImageFormats", "WebImageSandbox", "CWebImageGLib", "CWebImagePixbuf",
+                "WebImageCore", "WebImageFormats", "WebImageCodecs", "WebImageSandbox", "CWebImageGLib",
+                "CWebImagePixbuf",
                 "CWebImageCurl", "CWebImageDeflate", "CWebImageShims", "CWebImageSandboxShims",
             ],
             swiftSettings: library
@@ -138,6 +145,7 @@ let package = Package(
         ),
 
         .target(name: "CWebImageSandboxShims", path: "Sources/CLibraries/CWebImageSandboxShims"),
+        .target(name: "CWebImageCodecShims", path: "Sources/CLibraries/CWebImageCodecShims"),
         // The C libraries, and the functions of theirs that Swift cannot call. WebImageCore uses none of them.
         .target(
             name: "CWebImageShims",

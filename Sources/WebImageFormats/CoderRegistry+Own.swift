@@ -23,10 +23,9 @@ extension CoderRegistry {
     /// The Debian package that decodes a format, if the library does not depend on it.
     private static func debianPackage(of format: ImageFormat) -> String? {
         switch format {
-        case .svg: "librsvg2-common"
-        case .avif: "libavif-gdk-pixbuf"
-        case .heif: "heif-gdk-pixbuf"
-        case .jpegXL: "libjxl-gdk-pixbuf, which Debian 13 and later have"
+        case .svg: "librsvg2-2"
+        case .avif, .heif: "libheif1"
+        case .jpegXL: "libjxl0.7, which is libjxl0.11 from Debian 13 on"
         case .icns, .xpm: "libgdk-pixbuf-2.0-0"
         default: nil
         }

@@ -1,9 +1,9 @@
 import FoundationEssentials
-import WebImageCore
+package import WebImageCore
 
 extension DecodeOptions {
     /// The error for a truncated animation. Without it the animation would seem complete, since a viewer cannot see missing frames.
-    var truncatedAnimation: ImageError {
+    package var truncatedAnimation: ImageError {
         var error = badData("The file ends in the middle of its animation: it is truncated")
         error.isOfLaterFrames = true
         return error

@@ -50,7 +50,7 @@ extension ImageManager {
         let other = PixbufCoder()
         let sandbox = configuration.decoding.sandbox
         var formats = configuration.formats
-        if let sandbox, sandbox.0.drawsSafely { formats.inWorkers = [.svg] }
+        if let sandbox { formats.decodedInWorkers = formats.inWorkers.filter(sandbox.0.isFenced) }
         var dependencies = Pipeline.Dependencies(
             memoryCache: MemoryCache(
                 costLimit: configuration.maximumMemoryCacheByteCount,

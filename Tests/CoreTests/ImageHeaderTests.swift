@@ -110,7 +110,7 @@ struct ImageHeaderTests {
         let file = box("ftyp", Array(brand.utf8) + [0, 0, 0, 0]) + box("free", [0]) + meta + box("mdat", [1, 2, 3])
         let header = try #require(ImageHeader(reading: Data(file)))
         #expect(header.size == PixelSize(width: 256 + 44, height: 200))
-        #expect(header.workingByteCount == 300 * 200 * 8)
+        #expect(header.workingByteCount == 300 * 200 * 26)
         for count in 0..<(file.count - 12) {
             #expect(ImageHeader(reading: Data(file.prefix(count)))?.size.width != 256)
         }
@@ -143,7 +143,7 @@ struct ImageHeaderTests {
         }
         let header = try #require(ImageHeader(reading: file(track(1, 1) + track(16, 8))))
         #expect(header.format == .avif && header.size == PixelSize(width: 4096, height: 2048))
-        #expect(header.workingByteCount == 4096 * 2048 * 8)
+        #expect(header.workingByteCount == 4096 * 2048 * 26)
         #expect(ImageHeader(reading: file(track(1, 1)))?.size == PixelSize(width: 512, height: 256))
     }
 

@@ -39,7 +39,6 @@ struct AllowedFormatTests {
             "apng": TestImage.animation([0xFF0000, 0x00FF00], size: size, format: .png),
             "webp": TestImage.animation([0xFF0000, 0x00FF00], size: size, format: .webp),
             "bmp": TestImage.solid(0xFF0000, size: size, format: .bmp),
-            "tiff": TestImage.solid(0xFF0000, size: size, format: .tiff),
             "avif": OtherFormatFile.all.first { $0.format == .avif }!.data,
         ]
         let server = try LocalImageServer { request in

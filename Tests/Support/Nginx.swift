@@ -106,6 +106,9 @@ package final class Nginx: Sendable {
     /// The URL of a file that stays fresh for an hour.
     package func freshURL(_ name: String) -> URL { url("fresh/\(name)") }
 
+    /// The URL of a file whose format nginx chooses by Accept: AVIF, WebP or JPEG.
+    package func negotiatedURL(_ name: String) -> URL { url("negotiated/\(name)") }
+
     package func url(_ name: String, _ certificate: Certificate) -> URL {
         URL(string: "https://\(certificate == .good ? host : "127.0.0.1"):\(ports["\(certificate)"]!)/\(name)")!
     }
@@ -144,9 +147,15 @@ package final class Nginx: Sendable {
                 access_log \(root)/access.log test;
                 client_body_temp_path \(root)/a; proxy_temp_path \(root)/b; fastcgi_temp_path \(root)/c;
                 uwsgi_temp_path \(root)/d; scgi_temp_path \(root)/e;
+                map $http_accept $suffix { ~image/avif .avif; ~image/webp .webp; default .jpg; }
                 server {
                     listen 127.0.0.1:\(ports["clear"]!);
                     root \(root)/files;
+                    location ~ ^/negotiated/(?<name>.*)$ {
+                        try_files /$name$suffix =404;
+                        add_header Vary Accept;
+                        expires 1h;
+                    }
                     location /fresh/ { alias \(root)/files/; expires 1h; }
                 }
                 \(secure.joined(separator: "\n"))

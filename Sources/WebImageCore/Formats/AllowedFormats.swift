@@ -8,28 +8,27 @@ package import FoundationEssentials
 public struct AllowedFormats: Sendable, Hashable {
     /// The formats of untrusted images: from http, https and data URLs, and from your own loaders. Default: ``web``.
     ///
-    /// To allow another format, insert it: `configuration.formats.network.insert(.heif)`. SVG is also allowed if a worker without
-    /// rights decodes it, see ``allowsSVGInWorkers``. Inserting SVG into this set allows it in the process of the app, where an SVG
-    /// can use all memory and seconds of processor time.
+    /// A format of this set may also be decoded in the process of the app, where an SVG, for example, can use all memory and seconds
+    /// of processor time. To allow another format only in a worker, insert it into ``inWorkers``.
     public var network = Self.web
-    /// Whether SVG may come from the network if a worker without rights decodes it, although ``network`` does not contain it.
-    /// Ignored if ``network`` lacks a format of ``web``. Default: `true`.
-    public var allowsSVGInWorkers = true
-    /// Formats outside ``network`` that the manager's workers without rights may decode.
-    package var inWorkers: Set<ImageFormat> = []
+    /// The formats that may come from the network if a worker without rights decodes them, besides those of ``network``. Ignored if
+    /// ``network`` lacks a format of ``web``. Default: HEIC, JPEG XL, SVG and TIFF.
+    public var inWorkers: Set<ImageFormat> = [.heif, .jpegXL, .svg, .tiff]
+    /// The formats of ``inWorkers`` that this manager's workers decode.
+    package var decodedInWorkers: Set<ImageFormat> = []
     /// The formats of file and resource URLs. Default: `nil`, which allows every installed format.
     public var local: Set<ImageFormat>?
 
     /// Creates the default: ``web`` from the network, every installed format from files and resources.
     public init() {}
 
-    /// The usual formats of the web except SVG, and TIFF: JPEG, PNG and APNG, GIF, WebP, BMP, ICO, AVIF and TIFF.
-    public static let web: Set<ImageFormat> = [.jpeg, .png, .gif, .webp, .bmp, .ico, .avif, .tiff]
+    /// The formats that all browsers show, except SVG: JPEG, PNG and APNG, GIF, WebP, BMP, ICO and AVIF.
+    public static let web: Set<ImageFormat> = [.jpeg, .png, .gif, .webp, .bmp, .ico, .avif]
 
     /// The formats that may come from the network only if a worker decodes them.
     package var onlyInWorkers: Set<ImageFormat> {
-        guard allowsSVGInWorkers, network.isSuperset(of: Self.web) else { return [] }
-        return inWorkers.subtracting(network)
+        guard network.isSuperset(of: Self.web) else { return [] }
+        return inWorkers.intersection(decodedInWorkers).subtracting(network)
     }
 
     /// The formats that may come from the network.
@@ -52,10 +51,10 @@ public struct AllowedFormats: Sendable, Hashable {
             .formatNotAllowed,
             url: url,
             reason: "The format \(format.name) is not allowed for \(url.scheme ?? "these") URLs",
-            remedy: format == .svg && !isLocal
+            remedy: inWorkers.contains(format) && !isLocal
                 ? """
-                Decode in workers (decoding = .automatic), which may decode SVG without rights. Only if you trust the servers, \
-                \(insertion).
+                Decode in workers (decoding = .automatic), which may decode \(format.name) without rights. Only if you trust the \
+                servers, \(insertion).
                 """ : "If the app is to show it, \(insertion)."
         ).dependingOnRequest()
     }

@@ -126,9 +126,14 @@ package struct FormatDescriptor: Sendable {
             readHeader: ICOHeader.read,
             isSignature: isIcon
         ),
-        FormatDescriptor(.jpegXL, mediaTypes: ["image/jxl"], fileExtensions: ["jxl"], isLossy: true) {
-            $0.matches([0xFF, 0x0A], at: 0) || $0.matches([0, 0, 0, 0x0C], at: 0) && $0.matches("JXL ", at: 4)
-        },
+        FormatDescriptor(
+            .jpegXL,
+            mediaTypes: ["image/jxl"],
+            fileExtensions: ["jxl"],
+            isLossy: true,
+            isDecodableInParts: true,
+            readHeader: JPEGXLHeader.read
+        ) { $0.matches([0xFF, 0x0A], at: 0) || $0.matches([0, 0, 0, 0x0C], at: 0) && $0.matches("JXL ", at: 4) },
         FormatDescriptor(.icns, mediaTypes: ["image/x-icns"], fileExtensions: ["icns"]) { $0.matches("icns", at: 0) },
         FormatDescriptor(.xpm, mediaTypes: ["image/x-xpixmap"], fileExtensions: ["xpm"]) {
             $0.matches("/* XPM */", at: 0)

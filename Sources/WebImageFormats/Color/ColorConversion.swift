@@ -1,11 +1,11 @@
 internal import CWebImageLCMS
-import FoundationEssentials
+package import FoundationEssentials
 import Glibc
-import WebImageCore
+package import WebImageCore
 
 /// Converts pixels from an ICC profile with Little CMS on the decoding thread: to sRGB, or to Display P3 if the profile has colors
 /// outside sRGB and the options keep them. Before 4.16, GTK assumes sRGB.
-final class ColorConversion: Sendable {
+package final class ColorConversion: Sendable {
     /// A transform of Little CMS.
     ///
     /// `@unchecked`: several threads may use it at a time, because it has no cache (cmsFLAGS_NOCACHE in lcms2.h).
@@ -211,7 +211,7 @@ extension WebImage {
     /// The same image in sRGB, with all its frames; a still image in Display P3 if its profile and the options have wide colors.
     /// The pixels must not be shared yet, because they are converted in place.
     /// - Parameter profile: The profile of the file; `nil` changes nothing.
-    func converted(from profile: Data?, _ options: DecodeOptions) -> WebImage {
+    package func converted(from profile: Data?, _ options: DecodeOptions) -> WebImage {
         let keepsWideColors = options.keepsWideColors && animation == nil
         guard let conversion = ColorConversion.from(profile, keepsWideColors: keepsWideColors) else { return self }
         return with { content in

@@ -36,29 +36,11 @@ enum PNGColors {
         }
     }
 
-    /// The profile of code points (cICP; ITU-T H.273, tables 2 and 3); `nil` for HDR, which does not fit in eight bits, and for
-    /// unknown code points.
+    /// The profile of a cICP chunk; `nil` for anything but RGB in full range.
     private static func profile(codePoints: ByteReader) -> Data? {
-        // RGB in full range.
-        guard codePoints.uint8(2) == 0, codePoints.uint8(3) == 1 else { return nil }
-        let primaries: [Double]
-        switch codePoints.uint8(0) {
-        case 1: primaries = Array(sRGB.dropFirst(2))
-        case 5: primaries = [0.64, 0.33, 0.29, 0.60, 0.15, 0.06]
-        case 6, 7: primaries = [0.630, 0.340, 0.310, 0.595, 0.155, 0.070]
-        case 9: primaries = [0.708, 0.292, 0.170, 0.797, 0.131, 0.046]
-        case 12: primaries = [0.680, 0.320, 0.265, 0.690, 0.150, 0.060]
-        default: return nil
-        }
-        let curve: [Double]
-        switch codePoints.uint8(1) {
-        case 1, 6, 14, 15: curve = [1 / 0.45, 1 / 1.099, 0.099 / 1.099, 1 / 4.5, 0.081]
-        case 4: curve = [2.2]
-        case 5: curve = [2.8]
-        case 8: curve = [1]
-        case 13: curve = ColorConversion.sRGBCurve
-        default: return nil
-        }
-        return ColorConversion.profile(sRGB.prefix(2) + primaries, curve: curve)
+        guard let primaries = codePoints.uint8(0), let transfer = codePoints.uint8(1), codePoints.uint8(2) == 0,
+            codePoints.uint8(3) == 1
+        else { return nil }
+        return ColorConversion.profile(primaries: primaries, transfer: transfer)
     }
 }

@@ -18,9 +18,6 @@ public import WebImageCore
 /// seconds, for SVG and other formats whose decoding time depends on the file, and an SVG above 16 MiB fails with
 /// ``/WebImageCore/ImageError/Code/imageTooLarge``.
 public struct PixbufCoder: ImageDecoding {
-    /// The largest SVG in bytes that is drawn in the process of the app, where its memory is not limited otherwise.
-    static let largestDrawing = 16 << 20
-
     private let timeLimit: Duration?
     /// Counts abandoned calls; `nil` for the count of the process. Tests use separate counts.
     var leftBehind: LoaderWait.CallsLeftBehind?
@@ -113,7 +110,7 @@ extension PixbufCoder: ExtendedDecoding {
             }
             throw failure ?? options.badData("No loader of gdk-pixbuf reads this file")
         }
-        if format == .svg, !loader.isElsewhere { try checkDrawing(data, options) }
+        if format == .svg, !loader.isElsewhere { try options.checkDrawing(data) }
         guard isSlow(format) else { return try work() }
         let wait = LoaderWait(
             format: format,
@@ -144,17 +141,5 @@ extension PixbufCoder: ExtendedDecoding {
             }
         }
         return file.prefix(count)
-    }
-
-    private func checkDrawing(_ data: Data, _ options: DecodeOptions) throws(ImageError) {
-        // The memory of a decode worker is limited.
-        guard data.count > Self.largestDrawing, !LoaderWait.isUnlimited else { return }
-        let (count, limit) = Magnitude.bytes(data.count, exceeding: Self.largestDrawing)
-        throw ImageError(
-            .imageTooLarge,
-            url: options.url,
-            reason: "The SVG has \(count), more than the \(limit) that are drawn in the process of the app",
-            remedy: "Decode in workers (decoding = .automatic), or use a smaller file."
-        )
     }
 }

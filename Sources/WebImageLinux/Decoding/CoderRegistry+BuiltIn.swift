@@ -1,3 +1,4 @@
+import WebImageCodecs
 package import WebImageCore
 import WebImageFormats
 package import WebImageSandbox
@@ -26,32 +27,40 @@ extension CoderRegistry {
         sandbox: (DecodeSandbox, isOptional: Bool)? = nil,
         neverHere: Set<ImageFormat> = []
     ) -> CoderRegistry {
+        let builtIn: [any ImageDecoding] = ownDecoders + [HEIFCoder(), JPEGXLCoder(), SVGCoder(), other]
         return CoderRegistry(
-            decoders + (ownDecoders + [other]).map { sandboxed($0, sandbox, neverHere: neverHere) },
+            decoders
+                + builtIn.map { coder in
+                    guard let (sandbox, isOptional) = sandbox else { return coder }
+                    return sandbox.sandboxed(coder, isOptional: isOptional, neverHere: neverHere) { format in
+                        workerKind(of: coder, format)
+                    }
+                },
             encoders: encoders + ownEncoders,
             remedy: debianRemedy
         )
     }
 
-    private static func sandboxed(
-        _ coder: any ImageDecoding,
-        _ sandbox: (DecodeSandbox, isOptional: Bool)?,
-        neverHere: Set<ImageFormat>
-    ) -> any ImageDecoding {
-        guard let (sandbox, isOptional) = sandbox else { return coder }
-        return sandbox.sandboxed(coder, isOptional: isOptional, neverHere: neverHere) { format in
-            guard let coder = coder as? PixbufCoder else { return .codecs }
-            // The loaders of XPM, XBM, QTIF and ICNS write temporary files, or read the system's table of file types.
-            let needsFiles = ["xpm", "image/x-xbitmap", "image/x-quicktime", "icns"].contains(format.rawValue)
-            if coder.decodesElsewhere(format) || needsFiles { return nil }
-            return format == .svg ? .drawings : .modules
-        }
+    /// The kind of worker in which a decoder runs; `nil` if the decoder uses another process, or none fits.
+    private static func workerKind(of coder: any ImageDecoding, _ format: ImageFormat) -> WorkerKind? {
+        if coder is SVGCoder { return .drawings }
+        if coder is HEIFCoder || coder is JPEGXLCoder { return .modules }
+        guard let coder = coder as? PixbufCoder else { return .codecs }
+        // The loaders of XPM, XBM, QTIF and ICNS write temporary files, or read the system's table of file types.
+        let needsFiles = ["xpm", "image/x-xbitmap", "image/x-quicktime", "icns"].contains(format.rawValue)
+        if coder.decodesElsewhere(format) || needsFiles { return nil }
+        return format == .svg ? .drawings : .modules
     }
 
     /// A registry of the decoders of a worker.
     /// - Parameter added: Decoders that a test adds.
     static func worker(_ kind: WorkerKind, adding added: [any ImageDecoding]) -> CoderRegistry {
-        let decoders = kind == .codecs ? ownDecoders : [PixbufCoder()]
+        let decoders: [any ImageDecoding] =
+            switch kind {
+            case .codecs: ownDecoders
+            case .modules: [HEIFCoder.loaded(), JPEGXLCoder.loaded(), PixbufCoder()]
+            case .drawings: [SVGCoder.loaded(), PixbufCoder()]
+            }
         return CoderRegistry(added + decoders, encoders: [], remedy: debianRemedy)
     }
 }

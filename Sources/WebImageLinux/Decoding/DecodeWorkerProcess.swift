@@ -64,16 +64,5 @@ package enum DecodeWorkerProcess {
             gdk_pixbuf_loader_close(loader, nil)
             g_object_unref(loader)
         }
-        loadHEIFPlugins()
-    }
-
-    /// Loads the decoders of libheif permanently, if a module of gdk-pixbuf uses libheif. Since version 1.14 they are plugins,
-    /// which libheif otherwise loads with its first user and unloads with its last.
-    private static func loadHEIFPlugins() {
-        // The struct that heif_init returns fits in registers, so the call may ignore it.
-        typealias Initialize = @convention(c) (UnsafeRawPointer?) -> Void
-        guard let library = dlopen("libheif.so.1", RTLD_NOW | RTLD_NOLOAD), let function = dlsym(library, "heif_init")
-        else { return }
-        unsafeBitCast(function, to: Initialize.self)(nil)
     }
 }

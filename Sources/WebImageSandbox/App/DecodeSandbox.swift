@@ -2,7 +2,7 @@ internal import CWebImageSandboxShims
 import FoundationEssentials
 import Glibc
 import Synchronization
-import WebImageCore
+package import WebImageCore
 
 /// Decodes files in worker processes. All managers of an app share one sandbox.
 package final class DecodeSandbox: Sendable {
@@ -24,7 +24,7 @@ package final class DecodeSandbox: Sendable {
     private let zygotes: [WorkerZygote]
     /// The pools of workers that decode whole or arriving files, one for each kind.
     private let pools: [WorkerPool]
-    /// The pool for the frames of animations, which do not wait for large files.
+    /// The pool for the frames of GIF, PNG and WebP, which do not wait for large files.
     private let animations: WorkerPool
     private let timeLimit: Duration
     private let patience: Int
@@ -58,9 +58,13 @@ package final class DecodeSandbox: Sendable {
     /// Whether workers can be started, as far as is known.
     func canStart(_ kind: WorkerKind) -> Bool { pool(kind).canStart }
 
-    /// Whether drawings are decoded in workers, as far as is known. They could read more than fonts without Landlock.
-    package var drawsSafely: Bool {
-        Self.obstacle == nil && gwi_has_landlock() && gwi_has_seccomp() && canStart(.drawings)
+    /// Whether a format is decoded in workers without rights, as far as is known. Drawings could read more than fonts without
+    /// Landlock.
+    package func isFenced(_ format: ImageFormat) -> Bool {
+        guard Self.obstacle == nil else { return false }
+        return format == .svg
+            ? gwi_has_landlock() && gwi_has_seccomp() && canStart(.drawings)
+            : (gwi_has_landlock() || gwi_has_seccomp()) && canStart(.modules)
     }
 
     /// Whether a worker of a kind has ever been ready.
@@ -101,7 +105,7 @@ package final class DecodeSandbox: Sendable {
         inFreshWorker: Bool = false,
         isCancelled: () -> Bool = { false }
     ) throws(ImageError) -> (answer: DecodeAnswer, payload: DecodeWorker.Payload?, place: Place) {
-        let pool = inAnimations ? animations : pool(kind)
+        let pool = inAnimations && kind == .codecs ? animations : pool(kind)
         var (attempt, needsFresh) = (1, inFreshWorker)
         while true {
             let worker: DecodeWorker

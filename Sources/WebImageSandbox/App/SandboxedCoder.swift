@@ -86,7 +86,7 @@ struct SandboxedCoder: ExtendedDecoding {
         _ isCancelled: () -> Bool
     ) throws(ImageError) -> WebImage? {
         guard let kind = kind(format, command.options) else { return nil }
-        var file = SandboxedFile(data: data, format: format)
+        var file = SandboxedFile(data: data, format: format, kind: kind)
         // The bytes are sent in a file in any case, and an animation can keep that file.
         if command.kind == .decode, data.count > SharedMemory.byteCount / 2 { file.share() }
         let answer: DecodeAnswer

@@ -97,7 +97,7 @@ final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
         let (answer, payload, place) = try sandbox.perform(
             command(handle, index),
             file.data,
-            by: .codecs,
+            by: file.kind,
             inAnimations: true,
             inFreshWorker: restartCount > 0
         )
@@ -157,6 +157,8 @@ final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
 struct SandboxedFile: Sendable {
     var data: Data
     var format: ImageFormat
+    /// The kind of workers that decode the file.
+    var kind: WorkerKind
     var isWhole = true
     /// The identity that the images of an arriving file share.
     var arrival: ArrivingAnimation?

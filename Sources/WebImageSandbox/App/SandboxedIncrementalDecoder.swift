@@ -18,7 +18,7 @@ final class SandboxedIncrementalDecoder: IncrementalImageDecoding {
     /// - Returns: `nil` if the decoder shows no parts of such a file.
     init?(_ sandbox: DecodeSandbox, of format: ImageFormat, by kind: WorkerKind, options: DecodeOptions) {
         (self.sandbox, self.options) = (sandbox, options)
-        file = SandboxedFile(data: Data(), format: format, isWhole: false, arrival: ArrivingAnimation())
+        file = SandboxedFile(data: Data(), format: format, kind: kind, isWhole: false, arrival: ArrivingAnimation())
         hasFrames = kind == .codecs && !options.isFirstFrameOnly && [.gif, .png, .webp].contains(format)
         head = format.descriptor?.readHeader == nil ? nil : Data()
         handle = sandbox.makeHandle()

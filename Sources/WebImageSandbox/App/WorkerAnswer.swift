@@ -11,7 +11,7 @@ package enum WorkerAnswer {
         guard let (answer, payload) = try? read(message, DecodeAnswer.Limit(options), file: -1, memory: memory) else {
             return nil
         }
-        let file = SandboxedFile(data: Data(), format: .gif)
+        let file = SandboxedFile(data: Data(), format: .gif, kind: .codecs)
         return try? DecodeSandbox.unavailable.image(answer, payload, of: file, options: options)
     }
 

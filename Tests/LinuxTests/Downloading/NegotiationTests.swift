@@ -47,11 +47,12 @@ struct NegotiationTests {
         }
         let usual = try #require(try await field())
         #expect(usual.hasSuffix("image/*;q=0.8,*/*;q=0.5"))
-        let order = ["image/avif", "image/webp", "image/apng", "image/svg+xml"].compactMap {
-            usual.range(of: $0)?.lowerBound
-        }
+        let names = ["image/jxl", "image/avif", "image/webp", "image/heic", "image/apng", "image/svg+xml"]
+        let order = names.compactMap { usual.range(of: $0)?.lowerBound }
         #expect(usual.contains("image/webp,") && usual.contains("image/apng,") && order == order.sorted())
-        #expect(!usual.contains("image/heic") && !usual.contains("image/jxl"))
+        // Only workers may decode these.
+        let here = try #require(try await field { $0.decoding = .inProcess })
+        #expect(!here.contains("image/heic") && !here.contains("image/jxl"))
         #expect(try await field { $0.formats.network = [.jpeg, .png] } == "image/apng,image/*;q=0.8,*/*;q=0.5")
         #expect(try await field { $0.downloader.configuration.headers["accept"] = "image/png" } == "image/png")
         // A decoder of the app counts, also one that is added later
@@ -71,6 +72,23 @@ struct NegotiationTests {
             #expect(try await manager { $0.formats.network = formats }.image(for: url).format == format)
         }
         #expect(server.requests.count == 2)
+    }
+
+    @Test("nginx sends AVIF where it is decoded, else WebP, else JPEG, and each manager keeps what it can show")
+    func nginx() async throws {
+        let size = PixelSize(width: 8, height: 4)
+        let avif = try #require(OtherFormatFile.all.first { $0.format == .avif }).data
+        let webp = try CoderRegistry.builtIn.decode(TestImage.solid(1, size: size)).data(as: .webp)
+        let jpeg = TestImage.solid(1, size: size, format: .jpeg)
+        let nginx = try Nginx(files: ["a.avif": avif, "a.webp": webp, "a.jpg": jpeg])
+        for _ in 1...2 {
+            for (formats, format) in [(AllowedFormats.web, .avif), ([.webp, .jpeg], .webp), ([.jpeg], .jpeg)]
+                as [(Set<ImageFormat>, ImageFormat)]
+            {
+                let manager = manager { $0.formats.network = formats }
+                #expect(try await manager.image(for: nginx.negotiatedURL("a")).format == format)
+            }
+        }
     }
 
     @Test("On a metered network, servers are asked to save data")

@@ -318,7 +318,7 @@ struct CoderTests {
             try bare.decoder(for: Data("\0\0\0\u{20}ftypavif".utf8), url: nil)
         }
         #expect(error?.code == .unsupportedFormat)
-        #expect(error?.remedy.contains("libavif-gdk-pixbuf") == true)
+        #expect(error?.remedy.contains("libheif1") == true)
     }
 
     @Test("An app's own format is recognised by its first bytes, without a hint")

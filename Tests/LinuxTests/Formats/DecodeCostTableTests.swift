@@ -34,12 +34,13 @@ struct DecodeCostTableTests {
     private func bytes(_ file: Data) throws -> Int { try cost(file) / size.pixelCount }
 
     /// The head of an AVIF file.
-    private func video(isDeep: Bool) -> Data {
+    /// - Parameter bits: The third byte of the AV1 codec's configuration.
+    private func video(_ bits: UInt8) -> Data {
         func box(_ name: String, _ contents: [UInt8]) -> [UInt8] {
             [0, 0, 0, UInt8(contents.count + 8)] + Array(name.utf8) + contents
         }
         let extents = box("ispe", [0, 0, 0, 0, 0, 0, 0, 64, 0, 0, 0, 64])
-        let properties = extents + box("av1C", [0x81, 0, isDeep ? 0x40 : 0, 0])
+        let properties = extents + box("av1C", [0x81, 0, bits, 0])
         let meta = box("meta", [0, 0, 0, 0] + box("iprp", box("ipco", properties)))
         return Data(box("ftyp", Array("avif".utf8) + [0, 0, 0, 0]) + meta + box("mdat", [1]))
     }
@@ -65,7 +66,12 @@ struct DecodeCostTableTests {
             "lossless WebP": try [Bomb.webP(side: 64), withPlane, Bomb.animatedWebP(side: 64)].map(bytes),
             "animated PNG": [try (cost(Bomb.stored(side: 64, isAnimated: true)) - 2 * stream) / pixels],
             "TIFF": [try (cost(Bomb.tiff(side: 64)) - pixels * 3) / pixels],
-            "AVIF, HEIF": try [false, true].map { try bytes(video(isDeep: $0)) },
+            "AVIF, HEIF": try [0x0C, 0, 0x4C, 0x40].map { try bytes(video($0)) },
+            "JPEG XL": try [
+                // 64 x 64 pixels with defaults; with alpha; with 10 bits a channel; with an animation.
+                [0xFF, 0x0A, 0x4F, 0x02], [0xFF, 0x0A, 0x4F, 0xC0, 0x00], [0xFF, 0x0A, 0x4F, 0x50, 0x00],
+                [0xFF, 0x0A, 0x4F, 0x04, 0x01, 0x08],
+            ].map { try bytes(Data($0)) },
             "SVG and others": [unknown.byteCount / unknown.pixelCount],
         ]
         #expect(Self.table == expected)

@@ -67,9 +67,10 @@ struct DefaultDecoderTests {
             }
         }
         #expect(recorder.formats.isEmpty)
-        let svg = Data("<svg xmlns='http://www.w3.org/2000/svg' width='9' height='7'/>".utf8)
-        #expect(try registry.decode(svg).pixelSize == Self.size)
-        #expect(recorder.formats == [.svg])
+        let rows = Array(repeating: "\"aaaaaaaaa\"", count: 7).joined(separator: ",")
+        let bitmap = Data("/* XPM */ static char *a[] = {\"9 7 1 1\",\"a c #000\",\(rows)};".utf8)
+        #expect(try registry.decode(bitmap).pixelSize == Self.size)
+        #expect(recorder.formats == [.xpm])
     }
 
     @Test("An app can prefer gdk-pixbuf, whole and in parts")

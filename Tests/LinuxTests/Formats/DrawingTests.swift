@@ -91,7 +91,7 @@ struct DrawingTests {
         }
         #expect(try PixbufCoder().decode(file(1 << 20), options: DecodeOptions()).color(16, 16) == 0xFF0000)
         let error = thrownError {
-            try PixbufCoder().decode(file(PixbufCoder.largestDrawing + 1), options: DecodeOptions())
+            try PixbufCoder().decode(file(DecodeOptions.largestDrawing + 1), options: DecodeOptions())
         }
         #expect(error?.code == .imageTooLarge && error?.reason.contains("in the process of the app") == true)
         #expect(error?.remedy.contains("workers") == true)

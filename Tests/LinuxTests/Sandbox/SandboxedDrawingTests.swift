@@ -11,7 +11,7 @@ import WebImageTesting
 /// SVG, whose workers read fonts.
 @Suite(
     "Drawings in the sandbox",
-    .enabled(if: DecodeSandbox.shared?.drawsSafely == true, "This kernel has no Landlock")
+    .enabled(if: DecodeSandbox.shared?.isFenced(.svg) == true, "This kernel has no Landlock")
 )
 struct SandboxedDrawingTests {
     private static let sandbox = DecodeSandbox(
@@ -140,7 +140,7 @@ struct SandboxedDrawingTests {
                 $0.formats.network = [.jpeg]
             } == .formatNotAllowed
         )
-        // What else an app allows leaves SVG as it is, and a switch of its own forbids it.
+        // What else an app allows leaves SVG as it is, and an app can forbid it.
         #expect(
             await error {
                 $0.decoding = .automatic
@@ -156,7 +156,7 @@ struct SandboxedDrawingTests {
         #expect(
             await error {
                 $0.decoding = .automatic
-                $0.formats.allowsSVGInWorkers = false
+                $0.formats.inWorkers = []
             } == .formatNotAllowed
         )
         #expect(

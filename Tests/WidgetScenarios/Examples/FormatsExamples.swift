@@ -68,5 +68,5 @@ private func writing(image: WebImage) throws {
 }
 
 private func formats(configuration: inout ImageManager.Configuration) {
-    configuration.formats.network.formUnion([.heif, ImageFormat(rawValue: "image/x-xcf")])
+    configuration.formats.inWorkers.insert(ImageFormat(rawValue: "image/x-xcf"))
 }

@@ -1,5 +1,5 @@
 /// The boxes of AVIF and HEIF files (ISO/IEC 14496-12, and 23008-12 for the properties of images).
-enum BoxHeader {
+package enum BoxHeader {
     /// The maximum number of boxes to read; real files have dozens.
     private static let boxLimit = 10_000
 
@@ -11,12 +11,17 @@ enum BoxHeader {
     /// prefer a track. There is no orientation, because the loaders turn the pixels themselves.
     private static func read(_ bytes: ByteReader, _ format: ImageFormat) -> ImageHeader? {
         var largest: PixelSize?
-        var isDeep = false
+        var (isDeep, isFull) = (false, false)
         func add(_ width: Int?, _ height: Int?) -> Bool {
             guard let width, let height else { return false }
             let size = PixelSize(width: width, height: height)
             if size.pixelCount > largest?.pixelCount ?? -1 { largest = size }
             return true
+        }
+        func addAV1(_ configuration: ByteReader) {
+            // The bits are high_bitdepth, monochrome and the subsampling of the AV1 codec's configuration.
+            let bits = configuration.uint8(2) ?? 0x0C
+            (isDeep, isFull) = (isDeep || bits & 0x40 != 0, isFull || bits & 0x1C == 0)
         }
         for (name, contents) in boxes(in: bytes).flatMap({ properties(of: $0.name, $0.contents) }) {
             switch name {
@@ -25,8 +30,10 @@ enum BoxHeader {
             case "pixi":
                 isDeep = isDeep || contents.uint8(5) ?? 8 > 8
             case "av1C":
-                // The bit is high_bitdepth of the AV1 codec's configuration.
-                isDeep = isDeep || contents.uint8(2).map { $0 & 0x40 != 0 } ?? false
+                addAV1(contents)
+            case "hvcC":
+                // The bits are chroma_format_idc (ISO/IEC 14496-15, 8.3.3.1.2).
+                isFull = isFull || contents.uint8(16).map { $0 & 3 == 3 } ?? false
             case "tkhd":
                 // Width and height are the last fields, in 16.16 fixed point. Audio tracks have 0.
                 _ = add(
@@ -41,10 +48,8 @@ enum BoxHeader {
                         sample.contents.uint16BE(26).map(Int.init)
                     )
                     // The boxes follow a visual sample entry of 78 bytes.
-                    let configuration = sample.contents.slice(78, sample.contents.count - 78).flatMap {
-                        child("av1C", of: $0)
-                    }
-                    isDeep = isDeep || configuration?.uint8(2).map { $0 & 0x40 != 0 } ?? false
+                    let inner = sample.contents.slice(78, sample.contents.count - 78)
+                    if let configuration = inner.flatMap({ child("av1C", of: $0) }) { addAV1(configuration) }
                 }
             default:
                 break
@@ -52,8 +57,8 @@ enum BoxHeader {
         }
         guard let largest, !largest.isEmpty else { return nil }
         var header = ImageHeader(format: format, storedSize: largest)
-        // Decoders keep a copy of the luma, chroma and alpha planes, with one or two bytes a sample.
-        header.workingByteCount = largest.pixelCount.boundedProduct(isDeep ? 8 : 4)
+        // Decoders keep planes with one or two bytes a sample, and a copy of them as pixels.
+        header.workingByteCount = largest.pixelCount.boundedProduct(isDeep ? (isFull ? 26 : 18) : isFull ? 14 : 10)
         return header
     }
 
@@ -79,12 +84,12 @@ enum BoxHeader {
         }
     }
 
-    private static func child(_ name: String, of parent: ByteReader) -> ByteReader? {
+    package static func child(_ name: String, of parent: ByteReader) -> ByteReader? {
         boxes(in: parent).first { $0.name == name }?.contents
     }
 
     /// The complete boxes in a sequence of boxes.
-    private static func boxes(in bytes: ByteReader) -> [(name: String, contents: ByteReader)] {
+    package static func boxes(in bytes: ByteReader) -> [(name: String, contents: ByteReader)] {
         var boxes: [(name: String, contents: ByteReader)] = []
         var offset = 0
         while boxes.count < boxLimit, var length = bytes.uint32BE(offset).map(Int.init),
