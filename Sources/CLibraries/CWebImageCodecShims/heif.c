@@ -1,4 +1,5 @@
 #include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@ enum { COLORSPACE_RGB = 1, CHROMA_RGB = 10, CHROMA_RGBA = 11, CHROMA_RGB_BE = 12
 enum { CHROMA_RGB_LE = 14, CHROMA_RGBA_LE = 15, CHANNEL_INTERLEAVED = 10, HEVC = 1, AV1 = 4 };
 
 #define FUNCTIONS(F) \
-    F(heif_error, init, (void *)) F(int, have_decoder_for_format, (int)) \
+    F(heif_error, init, (void *)) F(uint32_t, get_version_number, (void)) F(int, have_decoder_for_format, (int)) \
     F(void *, context_alloc, (void)) F(void, context_free, (void *)) \
     F(void, context_set_maximum_image_size_limit, (void *, int)) F(void, context_set_max_decoding_threads, (void *, int)) \
     F(heif_error, context_read_from_memory_without_copy, (void *, const void *, size_t, const void *)) \
@@ -98,6 +99,8 @@ gwi_heif *gwi_heif_new(const void *bytes, size_t count, uint64_t pixel_limit) {
     if (!heif || !(heif->context = heif_.context_alloc())) { free(heif); return NULL; }
     int side = 1;
     while (side < 46340 && (uint64_t)side * (uint64_t)side < pixel_limit) side++;
+    // Versions before 1.19 compare the limit with each side, not its square with the pixels.
+    if (heif_.get_version_number() < 0x01130000) side = pixel_limit < INT_MAX ? (int)pixel_limit : INT_MAX;
     heif_.context_set_maximum_image_size_limit(heif->context, side);
     // Images are decoded side by side already.
     heif_.context_set_max_decoding_threads(heif->context, 0);
