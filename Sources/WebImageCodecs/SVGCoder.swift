@@ -58,7 +58,11 @@ package struct SVGCoder: ExtendedDecoding {
         guard width.isFinite, height.isFinite, width > 0, height > 0 else {
             throw options.badData("The SVG has no size")
         }
-        let natural = PixelSize(width: Int(bounded: width.rounded(.up)), height: Int(bounded: height.rounded(.up)))
+        // The width of many icons is a little more than 16, and as an image of 17 pixels they would be blurred.
+        let natural = PixelSize(
+            width: Int(bounded: max(width.rounded(), 1)),
+            height: Int(bounded: max(height.rounded(), 1))
+        )
         try options.checkLimits(natural)
         let scalable = options.scalableSize(natural)
         let target = options.size.target(for: scalable ?? natural)
