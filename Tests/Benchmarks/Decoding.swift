@@ -16,7 +16,7 @@ struct Decoding: ParsableCommand {
     @Option(help: "The number of measurements of each. Medians are shown.")
     var rounds = 9
 
-    private typealias Plain = (UnsafePointer<UInt8>?, Int, Int32, Int32) -> Bool
+    typealias Plain = (UnsafePointer<UInt8>?, Int, Int32, Int32) -> Bool
 
     func run() throws {
         let coders = CoderRegistry.builtIn
@@ -31,10 +31,15 @@ struct Decoding: ParsableCommand {
                 try compare(name, data, size, coders, plain)
             }
         }
+        let modules = try moduleFiles(folder.path)
+        for file in modules {
+            for size in [nil, small] { try compare(file, size, coders) }
+        }
         print("At once, and in pieces of 16 KiB with partial images")
         for (name, data, _) in [("JPEG", jpeg, plain_jpeg as Plain)] + files where name != "TIFF" && name != "BMP" {
             try progressive(name, data, coders)
         }
+        for file in modules where file.data.starts(with: [0xFF, 0x0A]) { try progressive(file.name, file.data, coders) }
         try thumbnails(folder.path)
         print("All frames of an animation of 480x360, once")
         try animations(folder.path, coders)
@@ -62,12 +67,13 @@ struct Decoding: ParsableCommand {
         ]
     }
 
-    private func compare(
+    func compare(
         _ name: String,
         _ data: Data,
         _ size: PixelSize?,
         _ coders: CoderRegistry,
-        _ plain: Plain
+        _ plain: Plain,
+        atMost limit: Double = 1.35
     ) throws {
         var measured = Rounds()
         var (ours, theirs) = (0, 0)
@@ -90,7 +96,7 @@ struct Decoding: ParsableCommand {
         }
         let times = ["ours", "plain"].map { Rounds.format(Rounds.median(measured.seconds[$0] ?? []) * 1000) }
         let ratio = measured.ratio("ours", to: "plain")
-        Limits.check("\(name)\(size == nil ? "" : ", small"), to the plain call", ratio, atMost: 1.35)
+        Limits.check("\(name)\(size == nil ? "" : ", small"), to the plain call", ratio, atMost: limit)
         let what = "\(name)\(size.map { " at \($0)" } ?? "")".padding(toLength: 28, withPad: " ", startingAt: 0)
         print(
             "\(what) \(times[0]) ms, \(times[1]) ms, \(Rounds.format(ratio)); \(Self.megabytes(ours)), \(Self.megabytes(theirs))"

@@ -10,6 +10,10 @@
 bool plain_jpeg(const uint8_t *data, size_t count, int width, int height);
 bool plain_png(const uint8_t *data, size_t count, int width, int height);
 bool plain_webp(const uint8_t *data, size_t count, int width, int height);
+// AVIF and HEIC, JPEG XL, and SVG (whose bytes always have alpha). False if the library is not installed.
+bool plain_heif(const uint8_t *data, size_t count, int width, int height);
+bool plain_jxl(const uint8_t *data, size_t count, int width, int height);
+bool plain_svg(const uint8_t *data, size_t count, int width, int height);
 // Any format, with gdk_pixbuf_loader_write in pieces of that many bytes (0: all at once), scaled with
 // gdk_pixbuf_scale_simple.
 bool plain_pixbuf(const uint8_t *data, size_t count, int width, int height, size_t piece);
