@@ -179,14 +179,16 @@ size_t gwi_heif_profile(gwi_heif *heif, void *bytes, size_t capacity) {
 
 bool gwi_heif_code_points(gwi_heif *heif, uint8_t *primaries, uint8_t *transfer) {
     heif_nclx *nclx = NULL;
-    if (heif->handle) heif_.image_handle_get_nclx_color_profile(heif->handle, &nclx);
+    heif_error error = { 0 };
+    if (heif->handle) error = heif_.image_handle_get_nclx_color_profile(heif->handle, &nclx);
     // A file may have them in the stream of the codec only.
-    if (!nclx && heif->image) heif_.image_get_nclx_color_profile(heif->image, &nclx);
+    if (!nclx && heif->image) error = heif_.image_get_nclx_color_profile(heif->image, &nclx);
     if (!nclx) return false;
     *primaries = (uint8_t)nclx->primaries;
     *transfer = (uint8_t)nclx->transfer;
+    // Unknown code points are an error with a profile.
     heif_.nclx_color_profile_free(nclx);
-    return true;
+    return error.code == 0;
 }
 
 bool gwi_heif_decode(gwi_heif *heif, bool has_alpha, bool is_deep, gwi_codec_rows *rows) {

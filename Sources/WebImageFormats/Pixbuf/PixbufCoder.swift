@@ -8,7 +8,7 @@ public import WebImageCore
 /// Decodes every format for which gdk-pixbuf has a loader: those named in ``/WebImageCore/ImageFormat``, and others that loaders
 /// recognize by the first bytes of a file. These are named by their media types, as in `ImageFormat(rawValue: "image/x-xcf")`.
 ///
-/// Each manager uses it as its last decoder, for formats that the library does not decode itself, such as SVG, AVIF and HEIC. If
+/// Each manager uses it as its last decoder, for formats without a decoder in the library, and those whose library is missing. If
 /// you add it to the `coders` of a manager, gdk-pixbuf decodes all its formats, even while files arrive, and animations are still
 /// images.
 ///
