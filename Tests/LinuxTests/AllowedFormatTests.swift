@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 import WebImageCore
 import WebImageLinux
+import WebImageSandbox
 import WebImageTesting
 
 @Suite("The formats that a manager allows")
@@ -67,6 +68,28 @@ struct AllowedFormatTests {
         // A data URL comes from wherever the app has it.
         let url = try #require(URL(string: "data:image/svg+xml;base64,\(Self.svg.base64EncodedString())"))
         #expect(await error(manager, url)?.code == .formatNotAllowed)
+    }
+
+    @Test(
+        "HEIC, JPEG XL and TIFF come from the network where a worker decodes them",
+        .enabled(if: DecodeSandbox.shared?.isFenced(.heif) == true, "This process has no decode workers")
+    )
+    func onlyInWorkers() async throws {
+        let coders = CoderRegistry.builtIn
+        let others = OtherFormatFile.all.filter {
+            [.heif, .jpegXL].contains($0.format) && coders.decoder(for: $0.format) != nil
+        }
+        let tiff = TestImage.solid(0xFF0000, size: PixelSize(width: 8, height: 8), format: .tiff)
+        for file in others.map(\.data) + [tiff] {
+            let server = try LocalImageServer { _ in .ok(file, contentType: "image/jpeg") }
+            #expect(await error(manager { $0.decoding = .automatic }, server.url("/a")) == nil)
+            #expect(await error(manager(), server.url("/a"))?.code == .formatNotAllowed)
+            let strict = manager {
+                $0.decoding = .automatic
+                $0.formats.inWorkers = [.svg]
+            }
+            #expect(await error(strict, server.url("/a"))?.code == .formatNotAllowed)
+        }
     }
 
     @Test("A file may have any format that is installed, unless the app says which")
