@@ -5,10 +5,20 @@ import WebImageFormats
 
 /// Decodes AVIF and HEIC with libheif, still or animated. The boxes of a file turn, mirror and crop its image.
 package struct HEIFCoder: ExtendedDecoding {
+    /// The formats for which libraries are installed; libheif has the decoders of videos in other libraries.
+    private static let installed: Set<ImageFormat> = {
+        func isInstalled(_ names: String...) -> Bool { names.contains { gwi_library_is_installed($0) } }
+        guard isInstalled("libheif.so.1") else { return [] }
+        return Set(
+            (isInstalled("libdav1d.so.6", "libdav1d.so.7", "libaom.so.3") ? [.avif] : [])
+                + (isInstalled("libde265.so.0") ? [.heif] : [])
+        )
+    }()
+
     private let formats: @Sendable () -> Set<ImageFormat>
 
     /// A decoder of the formats for which libraries are installed. The first image loads them.
-    package init() { formats = { CodecLibrary.heif } }
+    package init() { formats = { Self.installed } }
 
     /// A decoder of the formats that libheif decodes, which is loaded now, with its decoders.
     package static func loaded() -> HEIFCoder { HEIFCoder(bits: gwi_heif_load()) }
@@ -22,7 +32,8 @@ package struct HEIFCoder: ExtendedDecoding {
 
     package func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
         let format = ImageFormat(sniffing: data, hint: options.formatHint)
-        guard HEIFCoder.loaded().canDecode(format) else { throw options.notLoaded("libheif", for: format) }
+        // libheif may lack the codec.
+        guard HEIFCoder.loaded().canDecode(format) else { return try PixbufCoder().decode(data, options: options) }
         return try data.withByteReader { bytes throws(ImageError) in
             if let size = ImageHeader(reading: data)?.size { try options.check(size) }
             if let track = HEIFTrack(bytes, frameLimit: options.frameLimit),
@@ -46,6 +57,9 @@ package struct HEIFCoder: ExtendedDecoding {
             guard whole.size.pixelCount <= natural.pixelCount, let small = try? file.find(thumbnail: true),
                 max(small.size.width, small.size.height) <= Self.longestThumbnail
             else { return nil }
+            // A thumbnail that is not turned as its image is has another shape. Its sides are rounded.
+            let (one, other) = (small.size.width * whole.size.height, whole.size.width * small.size.height)
+            guard abs(one - other) * 100 <= max(one, other) * 3 else { return nil }
             return try file.image(small, format).with {
                 ($0.naturalSize, $0.sourceSize) = (whole.size, whole.size)
                 ($0.isPartial, $0.isThumbnail) = (true, true)
@@ -76,8 +90,10 @@ final class HEIFFile {
     private let options: DecodeOptions
 
     init(_ bytes: ByteReader, _ options: DecodeOptions) throws(ImageError) {
-        let limit = UInt64(clamping: options.pixelLimit)
-        guard let file = gwi_heif_new(bytes.bytes.baseAddress, bytes.count, limit) else {
+        // The pieces of a grid may be somewhat larger than the whole.
+        let size = ImageHeader(reading: bytes)?.storedSize
+        let side = size.map { max($0.width, $0.height).boundedProduct(2) } ?? .max
+        guard let file = gwi_heif_new(bytes.bytes.baseAddress, bytes.count, UInt32(clamping: max(side, 1024))) else {
             throw options.badData("There is no memory to read the file")
         }
         (self.file, self.options) = (file, options)
@@ -154,7 +170,7 @@ final class HEIFFile {
     }
 
     /// The ICC profile of the found image, or the one of its code points.
-    private var profile: Data? {
+    var profile: Data? {
         guard options.convertsToSRGB else { return nil }
         let count = gwi_heif_profile(file, nil, 0)
         if count > 0 {

@@ -3,15 +3,16 @@ import FoundationEssentials
 import Glibc
 import Synchronization
 import WebImageCore
+import WebImageFormats
 
 /// The times of the frames of an image sequence: the first track with images (ISO/IEC 14496-12, 8.6.1.2 and 8.4.2).
 struct HEIFTrack {
     let durations: [Duration]
 
-    /// - Returns: `nil` for a file that is no sequence, or has one frame.
+    /// - Returns: `nil` for a file that is no sequence.
     init?(_ bytes: ByteReader, frameLimit: Int) {
         // A file with both begins with the brand that it prefers.
-        guard frameLimit > 1, ["avis", "hevc", "hevx", "msf1"].contains(where: { bytes.matches($0, at: 8) }),
+        guard ["avis", "hevc", "hevx", "msf1"].contains(where: { bytes.matches($0, at: 8) }),
             let movie = BoxHeader.child("moov", of: bytes)
         else { return nil }
         for track in BoxHeader.boxes(in: movie) where track.name == "trak" {
@@ -37,7 +38,7 @@ struct HEIFTrack {
                 durations += Array(repeating: duration, count: min(Int(count), free))
                 if durations.count == frameLimit { break }
             }
-            guard durations.count > 1 else { return nil }
+            guard !durations.isEmpty else { return nil }
             self.durations = durations
             return
         }
@@ -49,7 +50,8 @@ extension Duration {
     /// A number of ticks, of which `rate` divided by `divisor` make a second, to the nanosecond.
     static func ticks(_ count: UInt32, of rate: UInt32, over divisor: UInt32 = 1) -> Duration {
         let (high, low) = (UInt64(count) * UInt64(divisor)).multipliedFullWidth(by: 1_000_000_000)
-        guard rate > 0, high < UInt64(rate) else { return .zero }
+        guard rate > 0 else { return .zero }
+        guard high < UInt64(rate) else { return .nanoseconds(Int64.max) }
         return .nanoseconds(Int64(clamping: UInt64(rate).dividingFullWidth((high, low)).quotient))
     }
 }
@@ -82,7 +84,7 @@ final class HEIFFrames: FrameSource {
 
     func image(_ format: ImageFormat, _ data: Data) throws(ImageError) -> WebImage {
         let rect = PixelRect(x: 0, y: 0, width: image.size.width, height: image.size.height)
-        return try WebImage(
+        let played = try WebImage(
             animated: self,
             layouts: track.durations.map {
                 FrameLayout(rect: rect, duration: $0, disposal: .keep, isBlended: false, hasAlpha: image.hasAlpha)
@@ -95,6 +97,8 @@ final class HEIFFrames: FrameSource {
             arrival: nil,
             options: options
         )
+        // The first frame has the code points of the track.
+        return played.converted(from: state.withLock { $0.file?.profile }, options)
     }
 
     func draw(_ index: Int, on canvas: FrameCanvas) throws(ImageError) {
@@ -105,26 +109,28 @@ final class HEIFFrames: FrameSource {
     }
 
     private func draw(_ index: Int, on canvas: FrameCanvas, _ state: inout State) throws(ImageError) {
-        if state.file == nil || state.next > index {
-            state.file = nil
-            let file = try HEIFFile(bytes.reader, options)
+        let file: HEIFFile
+        if let known = state.file, state.next <= index {
+            file = known
+        } else {
+            file = try HEIFFile(bytes.reader, options)
             guard file.findTrack() != nil else { throw options.badData("The track of the file is gone") }
-            (state.file, state.next) = (file, 0)
+            state.next = 0
         }
-        while let file = state.file {
-            let rows = try file.decode(hasAlpha: image.hasAlpha, isDeep: false)
-            defer { state.next += 1 }
-            guard state.next == index else { continue }
-            guard rows.size == canvas.size else { throw options.badData("A frame of the file has another size") }
-            return canvas.copy(
-                PixelRows(
-                    start: rows.start,
-                    size: rows.size,
-                    bytesPerRow: rows.bytes_per_row,
-                    layout: image.hasAlpha ? .rgba : .rgb
-                )
+        // A file whose decoder has thrown is not used again.
+        state.file = nil
+        var rows = try file.decode(hasAlpha: image.hasAlpha, isDeep: false)
+        for _ in state.next..<index { rows = try file.decode(hasAlpha: image.hasAlpha, isDeep: false) }
+        guard rows.size == canvas.size else { throw options.badData("A frame of the file has another size") }
+        canvas.copy(
+            PixelRows(
+                start: rows.start,
+                size: rows.size,
+                bytesPerRow: rows.bytes_per_row,
+                layout: image.hasAlpha ? .rgba : .rgb
             )
-        }
+        )
+        (state.file, state.next) = (file, index + 1)
     }
 }
 

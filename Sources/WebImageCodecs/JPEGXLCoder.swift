@@ -5,10 +5,13 @@ import WebImageFormats
 
 /// Decodes JPEG XL with libjxl: whole or while a file arrives, still or animated.
 package struct JPEGXLCoder: ExtendedDecoding {
+    /// Until version 1.0, each version has a separate name (as in jxl.c).
+    private static let isInstalled = (7...20).contains { gwi_library_is_installed("libjxl.so.0.\($0)") }
+
     private let isAvailable: @Sendable () -> Bool
 
     /// A decoder that loads libjxl with its first image, if installed.
-    package init() { isAvailable = { CodecLibrary.hasJXL } }
+    package init() { isAvailable = { Self.isInstalled } }
 
     /// A decoder for which libjxl is loaded now.
     package static func loaded() -> JPEGXLCoder { JPEGXLCoder(isLoaded: gwi_jxl_load()) }
@@ -18,16 +21,15 @@ package struct JPEGXLCoder: ExtendedDecoding {
     package func canDecode(_ format: ImageFormat) -> Bool { format == .jpegXL && isAvailable() }
 
     package func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
-        guard gwi_jxl_load() else { throw options.notLoaded("libjxl", for: .jpegXL) }
-        let orientation = ImageHeader(reading: data)?.orientation ?? .up
+        guard gwi_jxl_load() else { return try PixbufCoder().decode(data, options: options) }
         let still = try data.withByteReader { bytes throws(ImageError) -> WebImage? in
-            let reader = try JPEGXLReader(options, orientation)
+            let reader = try JPEGXLReader(options, isArriving: false)
             try reader.give(bytes, isEnd: true)
             guard try reader.advance() else { throw reader.truncation }
-            return reader.isAnimated && !options.isFirstFrameOnly ? nil : try reader.image(isPartial: false)
+            return reader.isOfFrames ? nil : try reader.image(isPartial: false)
         }
         if let still { return still }
-        return try JPEGXLFrames(data, orientation, options: options).image(data)
+        return try JPEGXLFrames(data, options: options).image(data)
     }
 
     package func makeIncrementalDecoder(
@@ -57,13 +59,14 @@ final class JPEGXLIncrementalDecoder: IncrementalImageDecoding {
     }
 
     func append(_ data: Data) throws(ImageError) {
+        guard !isDone else { return }
         pending.append(data)
         if reader == nil {
             guard let header = ImageHeader(reading: pending) else { return }
             try options.check(header.size)
-            reader = try JPEGXLReader(partialOptions, header.orientation)
+            reader = try JPEGXLReader(partialOptions, isArriving: true)
         }
-        guard let reader, !isDone else { return }
+        guard let reader else { return }
         let unread = try pending.withByteReader { bytes throws(ImageError) in
             try reader.give(bytes, isEnd: false)
             isDone = try reader.advance()

@@ -8,7 +8,6 @@ import WebImageFormats
 final class JPEGXLFrames: FrameSource {
     private let bytes: FileBytes
     private let options: DecodeOptions
-    private let orientation: ImageOrientation
     private let header: gwi_jxl_header
     private let profile: Data?
     private let durations: [Duration]
@@ -21,12 +20,12 @@ final class JPEGXLFrames: FrameSource {
         var next = 0
     }
 
-    init(_ data: Data, _ orientation: ImageOrientation, options: DecodeOptions) throws(ImageError) {
+    init(_ data: Data, options: DecodeOptions) throws(ImageError) {
         guard let bytes = FileBytes(data) else { throw options.outOfMemory(PixelSize(width: data.count, height: 1)) }
         let decoder = try JPEGXLFrameDecoder(bytes, hasPixels: false, options)
         let (header, profile, ticks) = try decoder.scan()
         guard !ticks.isEmpty else { throw options.badData("The JPEG XL has no frames") }
-        (self.bytes, self.options, self.orientation, self.header) = (bytes, options, orientation, header)
+        (self.bytes, self.options, self.header) = (bytes, options, header)
         self.profile = profile
         durations = ticks.map { .ticks($0, of: header.ticks_per_second, over: header.divisor) }
     }
@@ -41,7 +40,7 @@ final class JPEGXLFrames: FrameSource {
                 FrameLayout(rect: rect, duration: $0, disposal: .keep, isBlended: false, hasAlpha: header.has_alpha)
             },
             size: size,
-            orientation: orientation,
+            orientation: ImageOrientation(rawValue: Int(header.orientation)) ?? .up,
             loopCount: Int(header.loops),
             format: .jpegXL,
             data: data,
@@ -86,7 +85,7 @@ private final class JPEGXLFrameDecoder {
     private let options: DecodeOptions
 
     init(_ bytes: FileBytes, hasPixels: Bool, _ options: DecodeOptions) throws(ImageError) {
-        guard let decoder = gwi_jxl_new(hasPixels, true) else {
+        guard let decoder = gwi_jxl_new(hasPixels) else {
             throw options.badData("There is no memory to read a JPEG XL")
         }
         (self.decoder, self.bytes, self.options) = (decoder, bytes, options)
@@ -109,7 +108,6 @@ private final class JPEGXLFrameDecoder {
             case GWI_JXL_PROFILE: profile = options.convertsToSRGB ? jpegXLProfile(decoder) : nil
             case GWI_JXL_END: return (header, profile, ticks)
             case GWI_JXL_NEEDS_BYTES: throw options.truncatedAnimation
-            case GWI_JXL_NEEDS_TARGET, GWI_JXL_FRAME_DONE: continue
             default: throw options.badData("The JPEG XL is damaged")
             }
         }

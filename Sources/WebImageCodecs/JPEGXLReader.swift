@@ -7,17 +7,17 @@ import WebImageFormats
 final class JPEGXLReader {
     private let decoder: OpaquePointer
     private let options: DecodeOptions
-    /// libjxl keeps ten times the memory for an image that it turns itself.
-    private let orientation: ImageOrientation
+    private let isArriving: Bool
     private var header = gwi_jxl_header()
     private var profile: Data?
     private var pixels: PixelBuffer?
 
-    init(_ options: DecodeOptions, _ orientation: ImageOrientation) throws(ImageError) {
-        guard let decoder = gwi_jxl_new(true, true) else {
+    /// - Parameter isArriving: Whether parts of the first frame are shown.
+    init(_ options: DecodeOptions, isArriving: Bool) throws(ImageError) {
+        guard let decoder = gwi_jxl_new(true) else {
             throw options.badData("There is no memory to read a JPEG XL")
         }
-        (self.decoder, self.options, self.orientation) = (decoder, options, orientation)
+        (self.decoder, self.options, self.isArriving) = (decoder, options, isArriving)
     }
 
     deinit {
@@ -25,6 +25,12 @@ final class JPEGXLReader {
     }
 
     var isAnimated: Bool { header.is_animated }
+
+    /// Whether the frames of an animation are wanted, for which this reader ends after the header.
+    var isOfFrames: Bool { isAnimated && !isArriving && !options.isFirstFrameOnly }
+
+    /// libjxl needs several times the memory for pixels that it turns itself.
+    private var orientation: ImageOrientation { ImageOrientation(rawValue: Int(header.orientation)) ?? .up }
 
     /// Whether the channels of the file have more than 8 bits.
     var isDeepFile: Bool { header.bits > 8 || header.is_float }
@@ -52,6 +58,7 @@ final class JPEGXLReader {
             case GWI_JXL_HEADER:
                 guard gwi_jxl_read_header(decoder, &header) else { throw options.badData("The JPEG XL has no header") }
                 try options.check(size)
+                if isOfFrames { return true }
             case GWI_JXL_PROFILE:
                 profile = options.convertsToSRGB ? jpegXLProfile(decoder) : nil
             case GWI_JXL_NEEDS_TARGET: try setTarget()
@@ -70,6 +77,8 @@ final class JPEGXLReader {
         guard let pixels = PixelBuffer(uninitialized: size, format, colors) else { throw options.outOfMemory(size) }
         var isSet = false
         pixels.update {
+            // A part need not cover all of them.
+            if isArriving { $0.initializeMemory(as: UInt8.self, repeating: 0) }
             isSet = gwi_jxl_set_target(decoder, $0.baseAddress, $0.count, header.has_alpha, colors.isDeep)
         }
         guard isSet else { throw options.badData("libjxl gives no pixels of this image") }

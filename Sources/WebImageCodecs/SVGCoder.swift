@@ -11,10 +11,12 @@ package struct SVGCoder: ExtendedDecoding {
     /// The longest side that cairo can draw.
     private static let longestSide = 32_767
 
+    private static let isInstalled = gwi_library_is_installed("librsvg-2.so.2")
+
     private let isAvailable: @Sendable () -> Bool
 
     /// A decoder that loads librsvg with its first image, if installed.
-    package init() { isAvailable = { CodecLibrary.hasRSVG } }
+    package init() { isAvailable = { Self.isInstalled } }
 
     /// A decoder for which librsvg is loaded now.
     package static func loaded() -> SVGCoder { SVGCoder(isLoaded: gwi_svg_load()) }
@@ -35,7 +37,9 @@ package struct SVGCoder: ExtendedDecoding {
         holding reservation: MemoryBudget.Reservation?,
         isCancelled: () -> Bool
     ) throws(ImageError) -> WebImage {
-        guard gwi_svg_load() else { throw options.notLoaded("librsvg", for: .svg) }
+        guard gwi_svg_load() else {
+            return try PixbufCoder().decode(data, options: options, holding: reservation, isCancelled: isCancelled)
+        }
         try options.checkDrawing(data)
         var wait = LoaderWait(format: .svg, isElsewhere: false, limit: Self.timeLimit, options: options)
         wait.library = "librsvg"

@@ -50,7 +50,11 @@ extension ImageManager {
         let other = PixbufCoder()
         let sandbox = configuration.decoding.sandbox
         var formats = configuration.formats
-        if let sandbox { formats.decodedInWorkers = formats.inWorkers.filter(sandbox.0.isFenced) }
+        if let sandbox {
+            formats.decodedInWorkers = formats.inWorkers.filter {
+                CoderRegistry.hasWorker($0) && sandbox.0.isFenced($0)
+            }
+        }
         var dependencies = Pipeline.Dependencies(
             memoryCache: MemoryCache(
                 costLimit: configuration.maximumMemoryCacheByteCount,

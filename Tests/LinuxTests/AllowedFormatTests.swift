@@ -92,6 +92,16 @@ struct AllowedFormatTests {
         }
     }
 
+    @Test("A format that no worker decodes does not come from the network as one of workers")
+    func withoutWorker() async throws {
+        let server = try LocalImageServer { _ in .ok(Data("icns\0\0\0\u{8}".utf8), contentType: "image/x-icns") }
+        let manager = manager {
+            $0.decoding = .automatic
+            $0.formats.inWorkers.formUnion([ImageFormat(rawValue: "icns"), .pdf])
+        }
+        #expect(await error(manager, server.url("/a"))?.code == .formatNotAllowed)
+    }
+
     @Test("A file may have any format that is installed, unless the app says which")
     func local() async throws {
         let file = URL(filePath: "\(folder.path)/a.svg")

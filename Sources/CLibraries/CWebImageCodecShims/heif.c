@@ -1,5 +1,4 @@
 #include <dlfcn.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,12 +27,11 @@ enum { COLORSPACE_RGB = 1, CHROMA_RGB = 10, CHROMA_RGBA = 11, CHROMA_RGB_BE = 12
 enum { CHROMA_RGB_LE = 14, CHROMA_RGBA_LE = 15, CHANNEL_INTERLEAVED = 10, HEVC = 1, AV1 = 4 };
 
 #define FUNCTIONS(F) \
-    F(heif_error, init, (void *)) F(uint32_t, get_version_number, (void)) F(int, have_decoder_for_format, (int)) \
+    F(heif_error, init, (void *)) F(int, have_decoder_for_format, (int)) \
     F(void *, context_alloc, (void)) F(void, context_free, (void *)) \
     F(void, context_set_maximum_image_size_limit, (void *, int)) F(void, context_set_max_decoding_threads, (void *, int)) \
     F(heif_error, context_read_from_memory_without_copy, (void *, const void *, size_t, const void *)) \
     F(heif_error, context_get_primary_image_handle, (void *, void **)) \
-    F(int, image_handle_get_number_of_thumbnails, (const void *)) \
     F(int, image_handle_get_list_of_thumbnail_IDs, (const void *, uint32_t *, int)) \
     F(heif_error, image_handle_get_thumbnail, (const void *, uint32_t, void **)) F(void, image_handle_release, (const void *)) \
     F(int, image_handle_get_width, (const void *)) F(int, image_handle_get_height, (const void *)) \
@@ -94,14 +92,12 @@ static bool succeeds(gwi_heif *heif, heif_error error) {
     return error.code == 0;
 }
 
-gwi_heif *gwi_heif_new(const void *bytes, size_t count, uint64_t pixel_limit) {
+gwi_heif *gwi_heif_new(const void *bytes, size_t count, uint32_t longest_side) {
     gwi_heif *heif = calloc(1, sizeof *heif);
     if (!heif || !(heif->context = heif_.context_alloc())) { free(heif); return NULL; }
-    int side = 1;
-    while (side < 46340 && (uint64_t)side * (uint64_t)side < pixel_limit) side++;
-    // Versions before 1.19 compare the limit with each side, not its square with the pixels.
-    if (heif_.get_version_number() < 0x01130000) side = pixel_limit < INT_MAX ? (int)pixel_limit : INT_MAX;
-    heif_.context_set_maximum_image_size_limit(heif->context, side);
+    // Versions before 1.19 compare the limit with each side, later ones its square with the pixels. The size of a grid is in its own
+    // data, and the sizes that version 1.15 computes of more than 16384 x 16384 pixels overflow.
+    heif_.context_set_maximum_image_size_limit(heif->context, longest_side < 16384 ? (int)longest_side : 16384);
     // Images are decoded side by side already.
     heif_.context_set_max_decoding_threads(heif->context, 0);
     succeeds(heif, heif_.context_read_from_memory_without_copy(heif->context, bytes, count, NULL));
@@ -203,8 +199,8 @@ bool gwi_heif_decode(gwi_heif *heif, bool has_alpha, bool is_deep, gwi_codec_row
     heif_decoding_options *options = heif_.decoding_options_alloc();
     if (!options) return false;
     if (options->version >= 2) options->convert_hdr_to_8bit = !is_deep;
-    // A track that loops for ever would have no end.
-    if (options->version >= 8) options->ignore_sequence_editlist = 1;
+    // An endless track would have no last frame.
+    if (options->version >= 8) options->ignore_sequence_editlist = options->num_codec_threads = 1;
     // The library converts colors itself.
     if (options->version >= 10) options->output_image_nclx_profile_passthrough = 1;
     heif_error error =

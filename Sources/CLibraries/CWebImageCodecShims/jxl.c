@@ -27,7 +27,7 @@ enum { SUCCESS = 0, NEED_MORE_INPUT = 2, NEED_IMAGE_OUT_BUFFER = 5, BASIC_INFO =
 enum { FRAME = 0x400, FULL_IMAGE = 0x1000, TYPE_UINT8 = 2, TYPE_UINT16 = 3, NATIVE_ENDIAN = 0, TARGET_DATA = 1 };
 
 #define FUNCTIONS(F) \
-    F(uint32_t, Version, (void)) F(void *, Create, (const void *)) F(void, Destroy, (void *)) F(void, Rewind, (void *)) \
+    F(uint32_t, Version, (void)) F(void *, Create, (const void *)) F(void, Destroy, (void *)) \
     F(int, SubscribeEvents, (void *, int)) F(int, SetKeepOrientation, (void *, int)) \
     F(int, SetInput, (void *, const uint8_t *, size_t)) F(size_t, ReleaseInput, (void *)) F(void, CloseInput, (void *)) \
     F(int, ProcessInput, (void *)) F(int, GetBasicInfo, (const void *, JxlBasicInfo *)) \
@@ -66,23 +66,16 @@ bool gwi_jxl_load(void) {
 
 struct gwi_jxl {
     void *decoder;
-    int events;
-    bool keeps_orientation;
 };
 
-static bool subscribe(gwi_jxl *jxl) {
-    return jxl_.SubscribeEvents(jxl->decoder, jxl->events) == SUCCESS
-        && jxl_.SetKeepOrientation(jxl->decoder, jxl->keeps_orientation) == SUCCESS;
-}
-
-gwi_jxl *gwi_jxl_new(bool has_pixels, bool keeps_orientation) {
+gwi_jxl *gwi_jxl_new(bool has_pixels) {
     gwi_jxl *jxl = calloc(1, sizeof *jxl);
     if (!jxl) return NULL;
     // Without a runner of threads it decodes on the thread of the caller: images are decoded side by side already.
     jxl->decoder = jxl_.Create(NULL);
-    jxl->events = BASIC_INFO | COLOR_ENCODING | FRAME | (has_pixels ? FULL_IMAGE : 0);
-    jxl->keeps_orientation = keeps_orientation;
-    if (jxl->decoder && subscribe(jxl)) return jxl;
+    int events = BASIC_INFO | COLOR_ENCODING | FRAME | (has_pixels ? FULL_IMAGE : 0);
+    if (jxl->decoder && jxl_.SubscribeEvents(jxl->decoder, events) == SUCCESS
+        && jxl_.SetKeepOrientation(jxl->decoder, true) == SUCCESS) return jxl;
     gwi_jxl_free(jxl);
     return NULL;
 }
@@ -99,11 +92,6 @@ bool gwi_jxl_give(gwi_jxl *jxl, const void *bytes, size_t count, bool is_end) {
 }
 
 size_t gwi_jxl_take_back(gwi_jxl *jxl) { return jxl_.ReleaseInput(jxl->decoder); }
-
-void gwi_jxl_rewind(gwi_jxl *jxl) {
-    jxl_.Rewind(jxl->decoder);
-    subscribe(jxl);
-}
 
 gwi_jxl_event gwi_jxl_next(gwi_jxl *jxl) {
     switch (jxl_.ProcessInput(jxl->decoder)) {
@@ -124,7 +112,7 @@ bool gwi_jxl_read_header(gwi_jxl *jxl, gwi_jxl_header *header) {
     *header = (gwi_jxl_header){
         .width = info.xsize, .height = info.ysize, .bits = info.bits_per_sample, .loops = info.num_loops,
         .ticks_per_second = info.tps_numerator, .divisor = info.tps_denominator,
-        .is_float = info.exponent_bits_per_sample > 0,
+        .orientation = (uint8_t)info.orientation, .is_float = info.exponent_bits_per_sample > 0,
         .has_alpha = info.alpha_bits > 0, .is_premultiplied = info.alpha_premultiplied, .is_animated = info.have_animation,
     };
     return true;

@@ -41,14 +41,22 @@ extension CoderRegistry {
         )
     }
 
+    /// Whether the library's decoder of a format runs in a worker, or in another process of gdk-pixbuf.
+    static func hasWorker(_ format: ImageFormat) -> Bool {
+        format != .pdf && !needsFiles(format)
+    }
+
+    /// Whether the loader of a format writes temporary files, or reads the system's table of file types.
+    private static func needsFiles(_ format: ImageFormat) -> Bool {
+        ["xpm", "image/x-xbitmap", "image/x-quicktime", "icns"].contains(format.rawValue)
+    }
+
     /// The kind of worker in which a decoder runs; `nil` if the decoder uses another process, or none fits.
     private static func workerKind(of coder: any ImageDecoding, _ format: ImageFormat) -> WorkerKind? {
         if coder is SVGCoder { return .drawings }
         if coder is HEIFCoder || coder is JPEGXLCoder { return .modules }
         guard let coder = coder as? PixbufCoder else { return .codecs }
-        // The loaders of XPM, XBM, QTIF and ICNS write temporary files, or read the system's table of file types.
-        let needsFiles = ["xpm", "image/x-xbitmap", "image/x-quicktime", "icns"].contains(format.rawValue)
-        if coder.decodesElsewhere(format) || needsFiles { return nil }
+        if coder.decodesElsewhere(format) || needsFiles(format) { return nil }
         return format == .svg ? .drawings : .modules
     }
 

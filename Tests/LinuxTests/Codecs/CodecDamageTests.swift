@@ -88,6 +88,17 @@ struct CodecDamageTests {
         #expect(crashes < 20, "\(crashes) of 1000 files end the worker")
     }
 
+    @Test("A grid that claims more pixels than the header costs no memory", arguments: [0xFF, 0x4F] as [UInt8])
+    func grid(size: UInt8) throws {
+        var file = try #require(CodecFile.compared.first { $0.name == "grid.avif" }).data
+        // The size of a grid is in its item, where the header does not see it.
+        file.replaceSubrange(525..<529, with: [size, 0xFF, size, 0xFF])
+        for coders in [CoderRegistry.builtIn, Self.coders] {
+            let error = thrownError { try coders.decode(file) }
+            #expect(error?.code == .badImageData)
+        }
+    }
+
     @Test("Workers that are killed while they decode lose no image", arguments: sources)
     func killed(source: Source) throws {
         let sandbox = DecodeSandbox(limit: 2)

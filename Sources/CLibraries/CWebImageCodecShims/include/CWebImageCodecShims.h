@@ -1,13 +1,13 @@
 // The calls of libheif, libjxl, librsvg and cairo that decode an image. The libraries are looked up at run time, so that neither
-// building nor starting an app needs them. What is declared of them here is unchanged since the versions of Debian 12.
+// building nor starting an app needs them. The declarations are those of Debian 12 and, where they differ, of later versions.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-// Whether a library of one of these names lies where the dynamic linker searches. Only one that is found nowhere there is loaded.
-bool gwi_library_is_installed(const char *const *names, size_t count);
+// Whether a library is installed. A library outside the folders of the dynamic linker is loaded to find out.
+bool gwi_library_is_installed(const char *name);
 
 // Decoded pixels: red, green, blue and, if asked for, straight or premultiplied alpha, in bytes or native 16-bit words.
 typedef struct gwi_codec_rows {
@@ -29,8 +29,8 @@ typedef struct gwi_heif_header {
     bool has_alpha, is_premultiplied;
 } gwi_heif_header;
 
-// Opens a file, whose bytes must stay. NULL without memory.
-gwi_heif *gwi_heif_new(const void *bytes, size_t count, uint64_t pixel_limit);
+// Opens a file, whose bytes must stay, and whose images have at most so many pixels a side. NULL without memory.
+gwi_heif *gwi_heif_new(const void *bytes, size_t count, uint32_t longest_side);
 void gwi_heif_free(gwi_heif *heif);
 // Why a call has failed.
 const char *gwi_heif_message(const gwi_heif *heif);
@@ -54,10 +54,11 @@ bool gwi_jxl_load(void);
 
 typedef struct gwi_jxl gwi_jxl;
 typedef struct gwi_jxl_header {
-    uint32_t width, height; // of the pixels that it writes
+    uint32_t width, height; // as stored
     uint32_t bits;          // of a channel
     uint32_t loops;         // of an animation; 0 is endless
     uint32_t ticks_per_second, divisor; // of a frame's ticks: the first divided by the second
+    uint8_t orientation; // as in EXIF
     bool is_float, has_alpha, is_premultiplied, is_animated;
 } gwi_jxl_header;
 
@@ -66,15 +67,13 @@ typedef enum gwi_jxl_event {
     GWI_JXL_FRAME_DONE, GWI_JXL_END,
 } gwi_jxl_event;
 
-// A decoder without bytes. NULL without memory. Without pixels, it reports frames and does not decode them.
-gwi_jxl *gwi_jxl_new(bool has_pixels, bool keeps_orientation);
+// A decoder without bytes, which leaves pixels as they are stored. NULL without memory. Without pixels, it only reports frames.
+gwi_jxl *gwi_jxl_new(bool has_pixels);
 void gwi_jxl_free(gwi_jxl *jxl);
 // Sets the bytes from the first unread one on, which must stay until gwi_jxl_take_back. Returns false if it is out of turn.
 bool gwi_jxl_give(gwi_jxl *jxl, const void *bytes, size_t count, bool is_end);
 // Ends the use of the bytes. Returns how many at their end are unread.
 size_t gwi_jxl_take_back(gwi_jxl *jxl);
-// Starts the file again.
-void gwi_jxl_rewind(gwi_jxl *jxl);
 gwi_jxl_event gwi_jxl_next(gwi_jxl *jxl);
 bool gwi_jxl_read_header(gwi_jxl *jxl, gwi_jxl_header *header);
 // The profile of the pixels. Returns its size; 0 if there is none.

@@ -42,6 +42,13 @@ package struct ImageHeader: Sendable, Hashable {
         self.init(reading: data, as: ImageFormat(sniffing: data, hint: hint))
     }
 
+    /// Reads the header of a file in memory.
+    package init?(reading bytes: ByteReader) {
+        let format = FormatDescriptor.all.first { $0.isSignature(bytes) }
+        guard let header = format?.readHeader?(bytes) else { return nil }
+        self = header
+    }
+
     /// Reads the header from the beginning of a file whose format is known.
     init?(reading data: Data, as format: ImageFormat) {
         guard let read = format.descriptor?.readHeader,

@@ -4,7 +4,7 @@ enum JPEGXLHeader {
         guard let start = codestream(in: bytes), bytes.matches([0xFF, 0x0A], at: start) else { return nil }
         var bits = BitReader(bytes: bytes, position: (start + 2) * 8)
         let size = readSize(&bits)
-        var (orientation, isDeep, hasAlpha, isAnimated) = (ImageOrientation.up, false, false, false)
+        var (orientation, isDeep, extraCount, isAnimated) = (ImageOrientation.up, false, 0, false)
         let isDefault = bits.readFlag()
         if !isDefault, bits.readFlag() {
             orientation = ImageOrientation(rawValue: bits.read(3) + 1) ?? .up
@@ -24,12 +24,14 @@ enum JPEGXLHeader {
             if isFloat { _ = bits.read(4) }
             isDeep = isFloat || depth.choice == 1 || depth.choice == 2 || depth.value > 7
             _ = bits.read(1)
-            hasAlpha = bits.readChoice([0, 0, 4, 12]).choice > 0
+            // Alpha is one of the extra channels.
+            let extra = bits.readChoice([0, 0, 4, 12])
+            extraCount = [0, 1, extra.value + 2, extra.value + 1][extra.choice]
         }
         guard bits.isIntact else { return nil }
         var header = ImageHeader(format: .jpegXL, storedSize: size, orientation: orientation)
         // libjxl keeps planes of floats for all that it does not decode block by block.
-        let perPixel = isAnimated ? 56 : isDeep ? 45 : hasAlpha ? 36 : 8
+        let perPixel = (isAnimated ? 56 : isDeep ? 45 : extraCount > 0 ? 36 : 30) + max(extraCount - 1, 0) * 8
         header.workingByteCount = size.pixelCount.boundedProduct(perPixel)
         return header
     }
