@@ -71,14 +71,6 @@ func connectActivate(_ gridView: OpaquePointer, _ body: @escaping (Int) -> Void)
     connect(gridView, "activate", callback: callback, handler: Handler(body))
 }
 
-/// Connects to GdkSurface::layout and passes the new width in application pixels on.
-@MainActor
-func connectLayout(_ surface: OpaquePointer, _ body: @escaping (Int) -> Void) {
-    typealias Callback = @convention(c) (UnsafeMutableRawPointer, gint, gint, UnsafeMutableRawPointer) -> Void
-    let callback: Callback = { _, width, _, box in run(box, Int(width)) }
-    connect(surface, "layout", callback: callback, handler: Handler(body))
-}
-
 /// Adds a stateless action to an app or a window.
 @MainActor
 func addAction(_ name: String, to map: OpaquePointer, _ body: @escaping () -> Void) {
