@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// The images in data/images.
+/// The images in data/images, without those in the folder formats.
 package enum ShippedImage {
     package static let folder: String = {
         let steps = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
@@ -9,7 +9,7 @@ package enum ShippedImage {
 
     package static let all: [String] = {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        return names.filter { !$0.hasSuffix(".md") }.sorted()
+        return names.filter { $0.contains(".") && !$0.hasSuffix(".md") }.sorted()
     }()
 
     /// One small image of each kind.
