@@ -75,7 +75,7 @@ struct GalleryOptions: ParsableArguments {
     @Option(
         help: """
             Write to this file which image each cell shows: a line for each change, and one for each cell at rest. Lines for \
-            each control, for the source if it is shown, and for what was requested of the gallery's server follow.
+            each control and text, for the source if it is shown, and for what was requested of the gallery's server follow.
             """
     )
     var trace: String?

@@ -40,14 +40,15 @@ enum ControlNames {
         {
             return true
         }
-        return hasText(widget)
+        return !texts(in: widget).isEmpty
     }
 
-    private static func hasText(_ widget: Widget) -> Bool {
-        if g_type_check_instance_is_a(cast(OpaquePointer(widget)), gtk_label_get_type()) != 0 {
-            return gtk_label_get_text(OpaquePointer(widget)).pointee != 0
+    /// The texts of the labels in a widget.
+    static func texts(in widget: Widget) -> [String] {
+        guard g_type_check_instance_is_a(cast(OpaquePointer(widget)), gtk_label_get_type()) != 0 else {
+            return children(of: widget).flatMap(texts)
         }
-        return children(of: widget).contains(where: hasText)
+        return [String(cString: gtk_label_get_text(OpaquePointer(widget)))].filter { !$0.isEmpty }
     }
 
     private static func children(of widget: Widget) -> [Widget] {
