@@ -46,6 +46,47 @@ struct GalleryContentTests {
         #expect(EventLog<Int>.poll(pause: 50_000) { count(40) < 2 })
     }
 
+    @Test("Each format is shown with the bytes of its file if it is decoded here, and otherwise says what to do")
+    func formats() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "gwi-formats-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (photo, trace) = (folder.appending(path: "window.tiff"), folder.appending(path: "trace"))
+        let result = try GalleryDisplay.xvfb.runGallery([
+            "--page", "formats", "--size", "1000x720", "--screenshot", photo.path(), "--trace", trace.path(),
+            "--cache-dir", folder.appending(path: "cache").path(),
+        ])
+        #expect(result.exitCode == 0, "\(result.output)")
+        let texts = try String(contentsOf: trace, encoding: .utf8).split(separator: "\n")
+            .filter { $0.hasPrefix("text ") }.map { String($0.dropFirst(5)) }
+        var count = 0
+        var last = 0
+        for (title, suffix) in [
+            ("AVIF", "avif"), ("HEIC", "heic"), ("JPEG XL", "jxl"), ("WebP", "webp"), ("JPEG", "jpg"), ("GIF", "gif"),
+            ("PNG", "png"), ("SVG", "svg"),
+        ] {
+            let name = "formats/cat.\(suffix)"
+            let byteCount = ShippedImage.data(name).count
+            #expect(suffix == "svg" || byteCount > last, "\(title) is not in its place")
+            last = byteCount
+            // Its lines end before the title of the next one.
+            let lines = try texts[#require(texts.firstIndex(of: title))...].dropFirst().prefix(3)
+            guard (try? decoded(name, 152, 114)) != nil else {
+                #expect(lines.first?.hasSuffix(".") == true, "\(title) \(lines)")
+                continue
+            }
+            if suffix != "svg" { count += 1 }
+            #expect(lines.first == String(format: "%.1f\u{A0}kB", Double(byteCount) / 1000), "\(title) \(lines)")
+            #expect(lines.last?.hasPrefix("decoded in ") == true, "\(title) \(lines)")
+        }
+        let window = try WebImage(contentsOf: photo)
+        let size = PixelSize(width: 152, height: 114)
+        let seen = try window.count(of: decoded("formats/cat.png", 152, 114), size: size)
+        #expect(seen == count)
+        let drawing = try? decoded("formats/cat.svg", 152, 114)
+        #expect(drawing.map { window.count(of: $0, size: size) } ?? 1 == 1)
+    }
+
     @Test("The button below a failed image tries again, and takes the reason away when the image is there")
     func retry() throws {
         let screen = try GalleryScreen(["--page", "failures", "--size", "1000x720"])

@@ -16,8 +16,8 @@ final class ServedImages: Sendable {
     }
 
     func response(to request: ServerRequest) -> ServerResponse {
-        let parts = request.path.split(separator: "/").map(String.init)
-        guard parts.count == 3, !parts[2].hasPrefix("."), let reply = ImageServer.Reply(rawValue: parts[0]) else {
+        let parts = request.path.split(separator: "/", maxSplits: 2).map(String.init)
+        guard parts.count == 3, !"/\(parts[2])".contains("/."), let reply = ImageServer.Reply(rawValue: parts[0]) else {
             return .notFound
         }
         var response = response(reply, parts, to: request)

@@ -138,14 +138,10 @@ private final class CacheLevels {
 private struct CacheLevel {
     let widget: Widget
     private let text = label("", "caption", "numeric")
-    private let bar = gtk_level_bar_new_for_interval(0, 1)!
+    private let bar: Widget
 
     init(_ title: String) {
-        // The colours of a battery do not fit: a full cache is a good one.
-        for offset in [GTK_LEVEL_BAR_OFFSET_LOW, GTK_LEVEL_BAR_OFFSET_HIGH, GTK_LEVEL_BAR_OFFSET_FULL] {
-            gtk_level_bar_remove_offset_value(OpaquePointer(bar), offset)
-        }
-        setName(bar, title)
+        bar = levelBar(title)
         widget = box(GTK_ORIENTATION_VERTICAL, spacing: 6, [label(title, "heading"), text, bar])
     }
 

@@ -30,7 +30,8 @@ struct PageGroup {
                 title: tr("Loading"),
                 entries: [
                     Entry(.placeholders, icon: "image-x-generic"), Entry(.progressive, icon: "content-loading"),
-                    Entry(.failures, icon: "dialog-warning"), Entry(.prefetching, icon: "folder-download"),
+                    Entry(.formats, icon: "package-x-generic"), Entry(.failures, icon: "dialog-warning"),
+                    Entry(.prefetching, icon: "folder-download"),
                 ]
             ),
             PageGroup(

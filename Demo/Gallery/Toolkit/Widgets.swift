@@ -46,6 +46,18 @@ func setText(_ label: Widget, _ text: String) {
     gtk_label_set_text(OpaquePointer(label), text)
 }
 
+/// Creates a bar that shows a share, from 0 to 1.
+@MainActor
+func levelBar(_ name: String) -> Widget {
+    let bar = gtk_level_bar_new_for_interval(0, 1)!
+    // The colours of a battery do not fit: more is not better.
+    for offset in [GTK_LEVEL_BAR_OFFSET_LOW, GTK_LEVEL_BAR_OFFSET_HIGH, GTK_LEVEL_BAR_OFFSET_FULL] {
+        gtk_level_bar_remove_offset_value(OpaquePointer(bar), offset)
+    }
+    setName(bar, name)
+    return bar
+}
+
 /// Creates a button with a label.
 @MainActor
 func button(_ text: String, _ body: @escaping () -> Void) -> Widget {

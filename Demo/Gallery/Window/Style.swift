@@ -48,7 +48,7 @@ enum Style {
             }
             /* All pages fit into a window of the usual height. */
             .pages > row {
-                min-height: 28px;
+                min-height: 27px;
             }
             """
         gwi_css_provider_load(provider, css)
