@@ -8,7 +8,7 @@ extension Page {
         id: "animation",
         title: tr("Animation"),
         summary: tr(
-            "GIF, APNG and WebP play while they are on screen. Frames keep to the clock; late frames are skipped."
+            "GIF, APNG, WebP and JPEG XL play while they are on screen. Frames keep to the clock; late frames are skipped."
         ),
         code: """
             picture.imageBinding.playback.rate = 2
@@ -22,6 +22,7 @@ extension Page {
             ("bouncing-ball.gif", context.fresh("bouncing-ball.gif")), ("pinwheel.gif", context.fresh("pinwheel.gif")),
             ("day-and-night.webp", context.fresh("day-and-night.webp")),
             ("day-and-night.png (APNG)", context.fresh("day-and-night.webp", .apng)),
+            ("bouncing-ball.jxl", context.fresh("formats/bouncing-ball.jxl")),
         ]
         let pictures = files.map { _ in Picture() }
         let cells = zip(pictures, files).map { cell($0, name: $1.0, $1.1) }
@@ -56,7 +57,12 @@ extension Page {
         gtk_widget_set_size_request(picture.widget, 152, 114)
         picture.setImageDescription(name)
         let cell = captioned(picture.widget, name)
-        picture.setImage(with: url) { [weak picture] _ in
+        picture.setImage(with: url) { [weak picture] result in
+            if case .failure(let error) = result {
+                let remedy = label(error.remedy, "caption", "dim-label")
+                gtk_label_set_max_width_chars(OpaquePointer(remedy), 18)
+                append(remedy, to: cell)
+            }
             guard let player = picture?.imageBinding.player else { return }
             let count = player.frameCount
             let slider = Slider(tr("Frame"), 0...Double(count - 1), step: 1, width: 152) {
