@@ -45,7 +45,7 @@ static struct {
 #define IS_FOUND(result, name, arguments) && jxl_.name
 
 static void load(void) {
-    // Until 1.0, each version has a name of its own.
+    // Until 1.0, each version has a separate name.
     for (int minor = 20; minor >= 7 && !jxl_.is_loaded; minor--) {
         char name[32];
         snprintf(name, sizeof name, "libjxl.so.0.%d", minor);

@@ -11,8 +11,8 @@ public struct AllowedFormats: Sendable, Hashable {
     /// A format of this set may also be decoded in the process of the app, where an SVG, for example, can use all memory and seconds
     /// of processor time. To allow another format only in a worker, insert it into ``inWorkers``.
     public var network = Self.web
-    /// The formats that may come from the network if a worker without rights decodes them, besides those of ``network``. Ignored if
-    /// ``network`` lacks a format of ``web``. Default: HEIC, JPEG XL, SVG and TIFF.
+    /// The formats beyond ``network`` that may come from the network if a worker without rights decodes them. Ignored if ``network``
+    /// lacks a format of ``web``. Default: HEIC, JPEG XL, SVG and TIFF.
     public var inWorkers: Set<ImageFormat> = [.heif, .jpegXL, .svg, .tiff]
     /// The formats of ``inWorkers`` that this manager's workers decode.
     package var decodedInWorkers: Set<ImageFormat> = []
