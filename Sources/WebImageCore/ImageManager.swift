@@ -1,3 +1,4 @@
+public import FoundationEssentials
 import Synchronization
 
 /// Loads images from the memory cache, the disk cache or a loader. It decodes them off the main thread, and once for
@@ -107,6 +108,18 @@ public final class ImageManager: Sendable {
     /// Keeps an observation for as long as the manager exists.
     package func retain(_ observation: ObservationToken) {
         observations.withLock { $0.append(observation) }
+    }
+
+    /// Opens a connection to the server of an https URL before you know which images you need, such as when a search
+    /// field gets the focus. The first load then saves the time of the handshakes. Returns at once; any thread.
+    ///
+    /// Nothing is sent, so only servers with HTTP/2 or HTTP/3 keep the connection open, for up to two minutes. Failures,
+    /// and URLs that `shouldLoad` refuses, have no effect. Loads and prefetches connect by themselves.
+    public func preconnect(to url: URL) {
+        guard url.scheme?.lowercased() == "https", networkStatus.isAvailable, dependencies.shouldLoad?(url) != false,
+            let loader = loaders.loader(for: url) as? any NetworkLoading
+        else { return }
+        loader.preconnect(to: url)
     }
 
     /// Removes an image from the failure cache, so that the next load tries again.

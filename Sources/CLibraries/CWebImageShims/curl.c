@@ -45,6 +45,12 @@ CURLcode gwi_curl_set_data_function(CURL *handle, CURLoption option, gwi_curl_da
     return curl_easy_setopt(handle, option, function);
 }
 
+static int refuse_request(void *context, char *address, char *local_address, int port, int local_port) {
+    return CURL_PREREQFUNC_ABORT;
+}
+
+void gwi_curl_end_before_request(CURL *handle) { curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, refuse_request); }
+
 CURLcode gwi_curl_copy_body(CURL *handle, const void *bytes) {
     return curl_easy_setopt(handle, CURLOPT_COPYPOSTFIELDS, bytes);
 }

@@ -48,6 +48,9 @@ package protocol NetworkLoading: DataLoading {
 
     /// Tells the loader that existing connections may be dead.
     func networkDidChange()
+
+    /// Opens a connection to the server of a URL.
+    func preconnect(to url: URL)
 }
 
 extension DataLoading {
@@ -90,6 +93,8 @@ public struct LoaderRequest: Sendable {
     package var age = Serial.nextAge()
     /// Whether the network may be missing, so that connecting may take at most three seconds.
     package var isQuickAttempt = false
+    /// Whether the load ends as soon as there is a connection, without a request.
+    package var connectsOnly = false
     /// The memory for bytes that are not decoded yet, which transfers wait for in their order. Default: no limit.
     package var budget: MemoryBudget?
 

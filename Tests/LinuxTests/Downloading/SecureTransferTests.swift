@@ -39,6 +39,33 @@ struct SecureTransferTests {
         #expect(connections.count == 1, "\(connections)")
     }
 
+    @Test("A load uses the connection that was opened before it, without a request")
+    func preconnect() throws {
+        let downloader = downloader { $0.requestModifier = RequestModifier(key: "none") { _ in nil } }
+        var configuration = ImageManager.Configuration()
+        configuration.downloader = downloader
+        let manager = ImageManager(configuration: configuration)
+        manager.preconnect(to: nginx.url("0.bin", .good))
+        downloader.configuration.requestModifier = nil
+        let metrics = try Download(downloader, nginx.url("1.bin", .good)).end().metrics
+        #expect(metrics?.isReusedConnection == true && metrics?.protocolName == "HTTP/2")
+        #expect(EventLog<Int>.poll { nginx.log.count == 1 })
+
+        configuration.shouldLoad = { _ in false }
+        configuration.downloader = self.downloader()
+        ImageManager(configuration: configuration).preconnect(to: nginx.url("0.bin", .good))
+        let other = try Download(configuration.downloader, nginx.url("1.bin", .good)).end().metrics
+        #expect(other?.isReusedConnection == false)
+    }
+
+    @Test("Connecting early closes no connection that the server shares with one request at a time")
+    func preconnectWithHTTP1() throws {
+        let downloader = downloader()
+        #expect(try Download(downloader, nginx.url("0.bin")).end().metrics?.isReusedConnection == false)
+        downloader.preconnect(to: nginx.url("1.bin"))
+        #expect(try Download(downloader, nginx.url("2.bin")).end().metrics?.isReusedConnection == true)
+    }
+
     @Test("Cleartext transfers use HTTP/1.1 on at most six connections")
     func cleartext() throws {
         let downloader = downloader()

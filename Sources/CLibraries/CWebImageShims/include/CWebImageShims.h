@@ -22,6 +22,7 @@ CURLcode gwi_curl_set_list(CURL *handle, CURLoption option, struct curl_slist *v
 CURLcode gwi_curl_copy_body(CURL *handle, const void *bytes);
 typedef size_t (*gwi_curl_data_function)(char *bytes, size_t size, size_t count, void *context);
 CURLcode gwi_curl_set_data_function(CURL *handle, CURLoption option, gwi_curl_data_function function);
+void gwi_curl_end_before_request(CURL *handle);
 CURLcode gwi_curl_get_long(CURL *handle, CURLINFO info, long *value);
 CURLcode gwi_curl_get_offset(CURL *handle, CURLINFO info, curl_off_t *value);
 

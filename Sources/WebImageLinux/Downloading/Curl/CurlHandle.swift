@@ -44,6 +44,10 @@ extension CurlHandle {
         gwi_curl_set_data_function(easy, option, function)
     }
 
+    /// Ends the transfer with CURLE_ABORTED_BY_CALLBACK when it has a connection. libcurl closes the connection unless
+    /// transfers share it, and never reuses one of CURLOPT_CONNECT_ONLY.
+    func endBeforeRequest() { gwi_curl_end_before_request(easy) }
+
     /// Sets the user and the password for the server.
     /// - Parameter schemes: The allowed schemes, as bits of CURLOPT_HTTPAUTH. A single scheme needs no challenge.
     func setCredential(_ credential: NetworkOptions.Credential, schemes: Int) {

@@ -22,6 +22,9 @@ extension CurlThread {
             let handle = transfer.exchange.handle
             hasEnded = true
             noteLookup(of: transfer, message.pointee.data.result)
+            if handle?.long(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_1_1) {
+                unsharedOrigins.insert(transfer.exchange.request.message.url.origin)
+            }
             guard !transfer.exchange.needsFreshConnection(after: message.pointee.data.result) else {
                 repeatExchange(of: transfer)
                 continue

@@ -33,6 +33,8 @@ final class CurlThread {
     var isWaitingForRoom = false
     /// The servers that have said when they may be asked again (Retry-After), by origin.
     var pauses: [String: (end: ContinuousClock.Instant, status: Int)] = [:]
+    /// The origins with HTTP/1.1, where a connection without a request is closed, even if it was open before.
+    var unsharedOrigins: Set<String> = []
     var serial = Serial()
     /// Whether the downloader was released: the thread ends after the remaining transfers.
     private var isStopping = false
@@ -188,6 +190,7 @@ extension CurlThread {
             updatePriority(of: transfer)
             return
         }
+        guard !key.connectsOnly || !unsharedOrigins.contains(key.url.origin) else { return }
         let age = operation.request.age
         let transfer = CurlTransfer(key, number: serial.next(), age: age, configuration: configuration)
         transfers[key] = transfer

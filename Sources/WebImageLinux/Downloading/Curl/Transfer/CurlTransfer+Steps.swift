@@ -19,7 +19,7 @@ extension CurlTransfer {
     func prepare(_ next: TransferRequest) -> Outcome {
         var request = next
         request.message = request.plainMessage
-        guard request.target.isSameOrigin(as: url), let modifier = request.modifier else {
+        guard !key.connectsOnly, request.target.isSameOrigin(as: url), let modifier = request.modifier else {
             return use(request.message, for: request)
         }
         if case .asking(let refused, _) = request.secondRequest, let response = exchange.head {

@@ -15,6 +15,7 @@ extension TransferRequest {
         handle.setOffset(CURLOPT_MAXFILESIZE_LARGE, to: configuration.maximumByteCount)
         // Routers drop a connection that is silent for some minutes.
         handle.set(CURLOPT_TCP_KEEPALIVE, to: 1)
+        if key.connectsOnly { handle.endBeforeRequest() }
         setProtocol(handle)
         setSecurity(handle)
         if let (credential, schemes) = credential { handle.setCredential(credential, schemes: schemes) }

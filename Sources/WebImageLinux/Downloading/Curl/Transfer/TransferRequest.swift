@@ -7,18 +7,21 @@ struct TransferKey: Hashable {
     let options: NetworkOptions
     let validators: ResponseMetadata.Validators?
     let defaultHeaders: [String: String]
+    let connectsOnly: Bool
 
     init(_ request: LoaderRequest) {
         url = request.url
         options = request.options
         validators = request.validators
         defaultHeaders = request.defaultHeaders
+        connectsOnly = request.connectsOnly
     }
 
     // Save-Data does not count: a transfer goes on, and can be resumed, when the network becomes metered.
     static func == (left: TransferKey, right: TransferKey) -> Bool {
         left.url == right.url && left.options == right.options && left.validators == right.validators
             && left.defaultHeaders["Accept"] == right.defaultHeaders["Accept"]
+            && left.connectsOnly == right.connectsOnly
     }
 
     func hash(into hasher: inout Hasher) { hasher.combine(url) }
