@@ -37,6 +37,31 @@ struct NegotiationTests {
         }
     }
 
+    @Test("A server that is told the width sends an image for each, and the cache confuses none")
+    func width() async throws {
+        let server = try LocalImageServer { request in
+            let width = request.headers["sec-ch-width"].flatMap(Int.init) ?? 8
+            let image = TestImage.solid(1, size: PixelSize(width: width, height: 100))
+            var response = ServerResponse.ok(image, contentType: "image/png")
+            response.headers += [("Vary", "Sec-CH-Width"), ("Cache-Control", "max-age=1000")]
+            return response
+        }
+        for (width, sent) in [(150, 200), (320, 400), (360, 400), (150, 200)] {
+            let manager = manager { configuration in
+                configuration.requestProcessor = { request in
+                    guard case .cover(let size) = request.decodeSize else { return request }
+                    var request = request
+                    request.networkOptions.headers["Sec-CH-Width"] = "\((size.width + 99) / 100 * 100)"
+                    return request
+                }
+            }
+            var request = ImageRequest(url: server.url("/photo"))
+            request.decodeSize = .cover(PixelSize(width: width, height: 100))
+            #expect(try await manager.image(for: request).naturalSize.width == sent)
+        }
+        #expect(server.requests.map { $0.headers["sec-ch-width"] } == ["200", "400", "200"])
+    }
+
     @Test("Accept names the formats that are decoded and allowed, best first, and the app's field replaces it")
     func accept() async throws {
         let server = try server()
