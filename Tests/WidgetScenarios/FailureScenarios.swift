@@ -87,18 +87,25 @@ extension Scenario {
                 let stage = try Stage(answer, formats: [.svg, .png])
                 // bwrap is not found.
                 setenv("PATH", "/nowhere", 1)
-                try check(stage, stage.server.url("/wrong"), .decoderUnavailable)
+                try check(stage, stage.server.url("/wrong"), .decoderUnavailable, decoder: PixbufCoder())
                 guard case .failure(let error) = stage.results[0] else { return }
                 expect(error.reason.contains("SVG") && error.remedy.contains("bubblewrap"), "\(error)")
             },
         ]
 
     @MainActor
-    private static func check(_ stage: Stage, _ url: URL, _ code: ImageError.Code) throws {
+    private static func check(
+        _ stage: Stage,
+        _ url: URL,
+        _ code: ImageError.Code,
+        decoder: (any ImageDecoding)? = nil
+    ) throws {
+        var request = ImageRequest(url: url)
+        request.decoder = decoder
         let picture = stage.addImage()
         stage.present()
         picture.setImage(
-            with: url,
+            with: request,
             placeholder: .icon("image-missing-symbolic"),
             completion: stage.completion
         )
@@ -113,7 +120,7 @@ extension Scenario {
         let paintable = try require(gtk_picture_get_paintable(picture.widget.opaque))
         expectEqual(gdk_paintable_get_intrinsic_width(paintable), 32, "the placeholder")
         // A second request for the URL loads again, and another URL succeeds.
-        picture.setImage(with: url, completion: stage.completion)
+        picture.setImage(with: request, completion: stage.completion)
         picture.setImage(with: stage.url(0x336699), completion: stage.completion)
         stage.waitForResults(3)
         expectEqual(picture.currentImage?.color, 0x336699)

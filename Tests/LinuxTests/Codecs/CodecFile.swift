@@ -1,6 +1,8 @@
 import Foundation
 import Testing
+import WebImageCodecs
 import WebImageCore
+import WebImageFormats
 import WebImageLinux
 
 /// A file of Tests/corpus/codecs, and the pixels that another decoder shows of it.
@@ -50,4 +52,9 @@ struct CodecFile: Sendable, CustomTestStringConvertible {
         let file = try Data(contentsOf: URL(filePath: "\(Self.folder)/\(pixelFile ?? "none")"))
         return try CoderRegistry.builtIn.decode(file, options: options)
     }
+}
+
+extension PixbufCoder {
+    /// Whether drawings are decoded by a process of gdk-pixbuf, which needs no worker.
+    static var drawsElsewhere: Bool { PixbufCoder().decodesElsewhere(.svg) && !SVGCoder().canDecode(.svg) }
 }

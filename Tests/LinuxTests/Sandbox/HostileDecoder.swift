@@ -4,6 +4,7 @@ import Glibc
 import Synchronization
 import WebImageCore
 import WebImageLinux
+import WebImageTesting
 
 /// Runs in the decode workers that the tests start, before they take any file.
 @_cdecl("gwi_worker_will_start")
@@ -15,6 +16,7 @@ public func addHostileDecoder() {
 struct HostileDecoder: ImageDecoding {
     static let format = ImageFormat(rawValue: "hostile")
     private static let signature = "HOSTILE "
+    private static let threadMark = " on a thread"
     /// The files that were decoded in this process.
     static let decodeCount = Mutex(0)
 
@@ -32,7 +34,10 @@ struct HostileDecoder: ImageDecoding {
     /// What a file has made of the worker.
     nonisolated(unsafe) private static var grudge: Attempt?
 
-    static func file(_ attempt: Attempt) -> Data { Data("\(signature)\(attempt.rawValue)".utf8) }
+    /// - Parameter onThread: Whether the attempt is made on a thread that the decoder starts, as those of AVIF and drawings do.
+    static func file(_ attempt: Attempt, onThread: Bool = false) -> Data {
+        Data("\(signature)\(attempt.rawValue)\(onThread ? threadMark : "")".utf8)
+    }
 
     func canDecode(_ format: ImageFormat) -> Bool { format == Self.format || Self.grudge != nil }
 
@@ -49,15 +54,27 @@ struct HostileDecoder: ImageDecoding {
         default: throw options.badData("I do not like it")
         }
         let text = String(decoding: data.dropFirst(Self.signature.utf8.count), as: UTF8.self)
-        guard let attempt = Attempt(rawValue: text) else { throw options.badData("no attempt") }
+        guard let attempt = Attempt(rawValue: text.replacing(Self.threadMark, with: "")) else {
+            throw options.badData("no attempt")
+        }
         Self.decodeCount.withLock { $0 += 1 }
         errno = 0
         if attempt == .claimUnavailable {
             throw ImageError(.decoderUnavailable, url: nil, reason: "I am not here", remedy: "Decode it yourself.")
         }
-        let succeeds = run(attempt)
+        let succeeds = text.hasSuffix(Self.threadMark) ? try runOnThread(attempt) : run(attempt)
         // The width says whether it was let through, and the height why not.
         return try image(PixelSize(width: succeeds ? 2 : 1, height: max(1, Int(errno))))
+    }
+
+    private func runOnThread(_ attempt: Attempt) throws(ImageError) -> Bool {
+        let ends = EventLog<(succeeds: Bool, code: Int32)>()
+        let code = startDetachedThread { ends.add((run(attempt), errno)) }
+        guard code == 0, ends.wait(until: { !$0.isEmpty }) else {
+            throw DecodeOptions().badData("There is no thread")
+        }
+        errno = ends.all[0].code
+        return ends.all[0].succeeds
     }
 
     private func image(_ size: PixelSize) throws(ImageError) -> WebImage {

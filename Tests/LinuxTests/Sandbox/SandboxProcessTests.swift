@@ -146,7 +146,7 @@ struct SandboxProcessTests {
         _ = try decode(TestImage.quarters(size: Self.size, format: .png), from: "https://host/a.png", sandbox)
         #expect(sandbox.status.isSandboxed && sandbox.status.reason == nil)
         // Where gdk-pixbuf has processes of its own, a drawing needs no worker.
-        guard !PixbufCoder().decodesElsewhere(.svg) else { return }
+        guard !PixbufCoder.drawsElsewhere else { return }
         for _ in 0..<4 {
             let error = #expect(throws: ImageError.self) { try decode(svg, from: "https://host/a.svg", sandbox) }
             #expect(error?.code == .decoderUnavailable)
@@ -268,7 +268,7 @@ struct SandboxProcessTests {
             let data = TestImage.quarters(size: Self.size, format: .png)
             for _ in 0..<3 { #expect(try coders.decode(data).pixelSize == Self.size, "\(path)") }
             // A drawing from the network is not decoded here. Where gdk-pixbuf has processes of its own, it needs no worker.
-            guard !PixbufCoder().decodesElsewhere(.svg) else { continue }
+            guard !PixbufCoder.drawsElsewhere else { continue }
             let svg = Data("<svg xmlns='http://www.w3.org/2000/svg' width='20' height='10'/>".utf8)
             let error = #expect(throws: ImageError.self) {
                 try coders.decode(svg, options: DecodeOptions(url: URL(string: "https://host/a.svg")))

@@ -61,17 +61,20 @@ struct SandboxedDrawingTests {
     }
 
     @Test(
-        "A worker that reads fonts reads nothing else",
+        "A worker whose libraries start threads is behind the fence with all of them",
         arguments: [
             .openFile, .writeFile, .listDirectory, .socket, .connect, .fork, .spawn, .exec, .killApp, .attachToApp,
             .readApp, .mapCode, .shareMemory, .changeLimits,
-        ] as [HostileDecoder.Attempt]
+        ] as [HostileDecoder.Attempt],
+        [WorkerKind.modules, .drawings]
     )
-    func refused(_ attempt: HostileDecoder.Attempt) throws {
-        let command = DecodeCommand(.decode)
-        let (answer, _, _) = try Self.sandbox.perform(command, HostileDecoder.file(attempt), by: .drawings)
-        guard case .image(let image) = answer else { throw DecodeOptions().badData("\(answer)") }
-        #expect(image.pixels.size.width == 1, "\(attempt) was let through")
+    func refused(_ attempt: HostileDecoder.Attempt, kind: WorkerKind) throws {
+        for onThread in [false, true] {
+            let file = HostileDecoder.file(attempt, onThread: onThread)
+            let (answer, _, _) = try Self.sandbox.perform(DecodeCommand(.decode), file, by: kind)
+            guard case .image(let image) = answer else { throw DecodeOptions().badData("\(answer)") }
+            #expect(image.pixels.size.width == 1, "\(attempt) was let through")
+        }
     }
 
     @Test("The loaders of drawings may start threads") func threads() throws {
