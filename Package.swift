@@ -281,9 +281,9 @@ let package = Package(
         .testTarget(
             name: "LinuxTests",
             dependencies: [
-                "WebImageCore", "WebImageFormats", "WebImageLinux", "WebImageSandbox", "WebImageServices",
-                "WebImageDesktop", "WebImagePDF", "WebImageTesting", "TestSupport", "TestTraits", "CWebImageCurl",
-                "CWebImageDeflate", "CWebImageGLib",
+                "WebImageCore", "WebImageFormats", "WebImageCodecs", "WebImageLinux", "WebImageSandbox",
+                "WebImageServices", "WebImageDesktop", "WebImagePDF", "WebImageTesting", "TestSupport", "TestTraits",
+                "CWebImageCurl", "CWebImageDeflate", "CWebImageGLib",
                 "CWebImageShims", "CWebImageSandboxShims", "CHostileCalls", "DecodeWorker", "SandboxedApp",
                 "webimage-decoder",
             ],

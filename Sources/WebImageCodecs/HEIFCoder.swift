@@ -36,11 +36,8 @@ package struct HEIFCoder: ExtendedDecoding {
         guard HEIFCoder.loaded().canDecode(format) else { return try PixbufCoder().decode(data, options: options) }
         return try data.withByteReader { bytes throws(ImageError) in
             if let size = ImageHeader(reading: data)?.size { try options.check(size) }
-            if let track = HEIFTrack(bytes, frameLimit: options.frameLimit),
-                let frames = try HEIFFrames(data, track, options: options)
-            {
-                return try frames.image(format, data)
-            }
+            let track = HEIFTrack(bytes, frameLimit: options.frameLimit)
+            if let animated = try track?.image(data, as: format, options) { return animated }
             let file = try HEIFFile(bytes, options)
             return try file.image(try file.find(), format)
         }

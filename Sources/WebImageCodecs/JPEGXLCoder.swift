@@ -29,7 +29,7 @@ package struct JPEGXLCoder: ExtendedDecoding {
             return reader.isOfFrames ? nil : try reader.image(isPartial: false)
         }
         if let still { return still }
-        return try JPEGXLFrames(data, options: options).image(data)
+        return try JPEGXLFrameDecoder.image(data, options)
     }
 
     package func makeIncrementalDecoder(

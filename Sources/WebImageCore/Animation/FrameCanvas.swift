@@ -11,6 +11,8 @@ package final class FrameCanvas {
     package let size: PixelSize
     /// RGBA pixels, row after row.
     package let pixels: UnsafeMutablePointer<UInt32>
+    /// Draws the next frame of a source that decodes frames in their order only. Players share no canvas, hence no decoder.
+    package var decoder: (next: Int, draw: (FrameCanvas) throws(ImageError) -> Void)?
     /// Whether an image has taken over the memory.
     private var isTaken = false
 
@@ -53,7 +55,7 @@ package final class FrameCanvas {
         }
     }
 
-    package func clear() {
+    func clear() {
         pixels.update(repeating: 0, count: size.pixelCount)
     }
 

@@ -37,12 +37,8 @@ package final class FrameComposer: InterruptibleFrameDecoding, @unchecked Sendab
         orientation: ImageOrientation,
         options: DecodeOptions
     ) {
-        self.source = source
-        self.layouts = layouts
-        self.size = size
-        self.target = target
-        self.orientation = orientation
-        self.options = options
+        (self.source, self.layouts, self.size, self.target) = (source, layouts, size, target)
+        (self.orientation, self.options) = (orientation, options)
         isIndependent = layouts.independence(on: size)
         hasAlpha = layouts.hasTransparency(on: size)
     }

@@ -5,8 +5,8 @@ extension WebImage {
     /// second one for frames that restore earlier pixels.
     private static let largestCanvas = 1 << 25
 
-    /// Decodes the first frame of a parsed GIF, APNG or WebP file, which may be its only frame. The image includes the
-    /// animation, unless the options ask for the first frame only.
+    /// Decodes the first frame of a parsed file, which may be its only frame. The image includes the animation, unless the
+    /// options ask for the first frame only.
     /// - Parameters:
     ///   - source: Decodes single frames. Several threads may use it at the same time.
     ///   - layouts: The layout of each frame; at least one, each within the canvas.

@@ -40,9 +40,10 @@ struct JPEGXLTests {
             [Self.lime, Self.lime, Self.lime, Self.blue], Array(repeating: Self.yellow, count: 4),
         ]
         #expect(quarters(image.pixels) == expected[0])
-        let decoder = animation.makeDecoder()
-        for index in [0, 1, 2, 3, 2, 0, 3, 1, 1] {
-            #expect(quarters(try decoder.frame(at: index)) == expected[index], "\(index)")
+        let decoders = [animation.makeDecoder(), animation.makeDecoder()]
+        for (index, other) in [(0, 1), (1, 2), (2, 3), (3, 3), (2, 0), (0, 1), (3, 2), (1, 2), (1, 0)] {
+            #expect(quarters(try decoders[0].frame(at: index)) == expected[index], "\(index)")
+            #expect(quarters(try decoders[1].frame(at: other)) == expected[other], "\(other)")
         }
     }
 
