@@ -115,10 +115,9 @@ final class HEIFFile {
     }
 
     /// Finds the first track; `nil` if this version of libheif reads none, or the file has none.
-    func findTrack() -> (Image, loopCount: Int)? {
+    func findTrack() -> Image? {
         var header = gwi_heif_header()
-        guard gwi_heif_find_track(file, &header) else { return nil }
-        return (Image(header), Int(gwi_heif_track_loops(file)))
+        return gwi_heif_find_track(file, &header) ? Image(header) : nil
     }
 
     /// Decodes the next rows of the found image or track, which are valid until the next call.

@@ -4,9 +4,11 @@ import Synchronization
 import WebImageCore
 import WebImageFormats
 
-/// The times of the frames of an image sequence: the first track with images (ISO/IEC 14496-12, 8.6.1.2 and 8.4.2).
+/// The times of an image sequence: the first track with images (ISO/IEC 14496-12, 8.6.1.2 and 8.4.2).
 struct HEIFTrack {
     let durations: [Duration]
+    /// The number of times that the track is played; 0 means endlessly.
+    let loopCount: Int
 
     /// - Returns: `nil` for a file that is no sequence.
     init?(_ bytes: ByteReader, frameLimit: Int) {
@@ -38,10 +40,27 @@ struct HEIFTrack {
                 if durations.count == frameLimit { break }
             }
             guard !durations.isEmpty else { return nil }
-            self.durations = durations
+            (self.durations, loopCount) = (durations, Self.loopCount(of: track.contents))
             return
         }
         return nil
+    }
+
+    /// How often the edit list plays a track (ISO/IEC 14496-12, 8.6.6.1), as libavif counts. Without a list, browsers play it
+    /// endlessly. libheif counts only lists in the clock of the track, and only in later versions.
+    private static func loopCount(of track: ByteReader) -> Int {
+        guard let header = BoxHeader.child("tkhd", of: track),
+            let list = BoxHeader.child("edts", of: track).flatMap({ BoxHeader.child("elst", of: $0) })
+        else { return 0 }
+        // The lowest flag repeats the list until the track ends.
+        guard let flags = list.uint8(3), flags & 1 == 1 else { return 1 }
+        func ticks(_ box: ByteReader, at short: Int, _ long: Int) -> UInt64 {
+            guard box.uint8(0) == 1 else { return box.uint32BE(short).map { $0 == .max ? .max : UInt64($0) } ?? 0 }
+            return UInt64(box.uint32BE(long) ?? 0) << 32 | UInt64(box.uint32BE(long + 4) ?? 0)
+        }
+        let (whole, once) = (ticks(header, at: 20, 28), ticks(list, at: 8, 8))
+        guard whole < .max, once > 0 else { return 0 }
+        return max(Int(clamping: whole / once + (whole % once > 0 ? 1 : 0)), 1)
     }
 }
 
@@ -59,7 +78,7 @@ extension HEIFTrack {
     /// The first frame, with the animation; `nil` if libheif reads no sequences.
     func image(_ data: Data, as format: ImageFormat, _ options: DecodeOptions) throws(ImageError) -> WebImage? {
         let bytes = try FileBytes(data, options)
-        guard let (image, loopCount) = try HEIFFile(bytes.reader, options).findTrack() else { return nil }
+        guard let image = try HEIFFile(bytes.reader, options).findTrack() else { return nil }
         try options.check(image.size)
         // The first frame has the code points of the track.
         let profile = Mutex<Data?>(nil)

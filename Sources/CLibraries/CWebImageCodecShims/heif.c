@@ -52,8 +52,7 @@ enum { CHROMA_RGB_LE = 14, CHROMA_RGBA_LE = 15, CHANNEL_INTERLEAVED = 10, HEVC =
     F(void, track_release, (void *)) F(heif_error, track_get_image_resolution, (const void *, uint16_t *, uint16_t *)) \
     F(heif_error, track_decode_next_image, (void *, void **, int, int, const heif_decoding_options *))
 // Later still.
-#define LATER_FUNCTIONS(F) \
-    F(int, track_has_alpha_channel, (const void *)) F(uint32_t, track_get_number_of_repetitions, (const void *))
+#define LATER_FUNCTIONS(F) F(int, track_has_alpha_channel, (const void *))
 
 #define DECLARE(result, name, arguments) result (*name) arguments;
 static struct {
@@ -159,11 +158,6 @@ bool gwi_heif_find_track(gwi_heif *heif, gwi_heif_header *header) {
     bool has_alpha = heif_.track_has_alpha_channel && heif_.track_has_alpha_channel(heif->track);
     *header = (gwi_heif_header){ .width = width, .height = height, .bits = 8, .has_alpha = has_alpha };
     return true;
-}
-
-uint32_t gwi_heif_track_loops(const gwi_heif *heif) {
-    uint32_t loops = heif_.track_get_number_of_repetitions ? heif_.track_get_number_of_repetitions(heif->track) : UINT32_MAX;
-    return loops == UINT32_MAX ? 0 : loops;
 }
 
 size_t gwi_heif_profile(gwi_heif *heif, void *bytes, size_t capacity) {

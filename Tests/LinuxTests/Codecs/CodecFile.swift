@@ -39,6 +39,7 @@ struct CodecFile: Sendable, CustomTestStringConvertible {
     static let few = [
         "8-420.avif", "10-444.avif", "alpha.avif", "grid.avif", "8-420.heic", "10-420.heic", "alpha.heic", "lossy.jxl",
         "lossless-16.jxl", "alpha-lossy.jxl", "animation-alpha.jxl", "container.jxl", "jpeg.jxl", "squeeze.jxl",
+        "sequence.avif",
     ].map(named)
 
     var format: ImageFormat {

@@ -38,8 +38,6 @@ const char *gwi_heif_message(const gwi_heif *heif);
 bool gwi_heif_find_image(gwi_heif *heif, bool is_thumbnail, gwi_heif_header *header);
 // Finds the first track of a sequence. Versions before 1.20 know none.
 bool gwi_heif_find_track(gwi_heif *heif, gwi_heif_header *header);
-// The number of times that the track is played; 0 is endless.
-uint32_t gwi_heif_track_loops(const gwi_heif *heif);
 // The ICC profile of the found image. Returns its size; 0 if there is none.
 size_t gwi_heif_profile(gwi_heif *heif, void *bytes, size_t capacity);
 // The code points of ITU-T H.273 for the primaries and the transfer function of the decoded image; false if it has none.
