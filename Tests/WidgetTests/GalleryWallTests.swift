@@ -58,8 +58,9 @@ struct GalleryWallTests {
     @Test("Failed images on screen are loaded again by themselves once the server answers")
     func healing() throws {
         let isWell = Synchronization.Mutex(false)
-        let server = try LocalImageServer { _ in
-            guard isWell.withLock({ $0 }) else { return .notFound }
+        let server = try LocalImageServer { request in
+            guard request.path != "/19.png" else { return .notFound }
+            guard isWell.withLock({ $0 }) else { return .status(503) }
             let image = TestImage.solid(0x12A45C, size: PixelSize(width: 320, height: 240))
             return .ok(image, contentType: "image/png")
         }
@@ -77,6 +78,7 @@ struct GalleryWallTests {
             (try? screen.photograph().colors()[0x12A45C]) ?? 0 > 12 * 160 * 110
         }
         #expect(isShown, "\(screen.output)")
+        #expect(server.requestCount(path: "/19.png") == 1, "an image that is not there")
     }
 
     @Test("No image comes through a tunnel, and all come through chaos")

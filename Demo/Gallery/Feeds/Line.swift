@@ -14,7 +14,7 @@ final class Line: Sendable {
 
     /// How a response goes wrong.
     private enum Mishap: CaseIterable {
-        case missing, cutOff, wrongType, stalled
+        case unavailable, cutOff, wrongType, stalled
     }
 
     /// The time after which a lost packet is sent again.
@@ -84,7 +84,7 @@ final class Line: Sendable {
     private func befall(_ response: ServerResponse) -> ServerResponse {
         var response = response
         switch Mishap.allCases.randomElement() {
-        case .missing: return .notFound
+        case .unavailable: return .status(503)
         case .cutOff: response.faults.closeAfterBytes = response.body.count / 2
         case .wrongType: return .ok(Data("<!DOCTYPE html><p>Sign in to this network".utf8), contentType: "text/html")
         case .stalled, nil: response.faults.delay = (response.faults.delay ?? .zero) + Self.stall

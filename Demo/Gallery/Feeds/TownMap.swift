@@ -22,7 +22,7 @@ enum TownMap {
     private static func file() throws -> URL {
         let folder = URL(filePath: String(cString: g_get_user_cache_dir())).appending(path: AppInfo.identifier)
         let url = folder.appending(path: "town-map-1.jpg")
-        guard !FileManager.default.fileExists(atPath: url.path()) else { return url }
+        guard !FileManager.default.fileExists(atPath: url.path(percentEncoded: false)) else { return url }
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         var map = BandedJPEG(size: size, bandHeight: bandHeight)
         var options = EncodeOptions()

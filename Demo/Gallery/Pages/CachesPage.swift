@@ -171,6 +171,11 @@ private final class SourceNames {
     }
 }
 
+extension ImageResponse {
+    /// What the gallery calls the source.
+    var sourceTitle: String { source == .loader && url.isFileURL ? tr("file") : source.title }
+}
+
 extension LoadSource {
     /// What the gallery calls the source.
     var title: String {

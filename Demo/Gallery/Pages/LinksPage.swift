@@ -11,7 +11,7 @@ extension Page {
         code: """
             picture.setImage(with: ImageRequest(url: URL(typed: text), loading: .progressive)) { result in
                 switch result {
-                case .success(let response): show("\\(size(response.image.naturalSize)), \\(response.source.title)")
+                case .success(let response): show("\\(size(response.image.naturalSize)), \\(response.sourceTitle)")
                 case .failure(let error): show("\\(error)")
                 }
             }
@@ -55,7 +55,7 @@ extension Page {
         show("")
         picture.setImage(with: ImageRequest(url: URL(typed: text), loading: .progressive)) { result in
             switch result {
-            case .success(let response): show("\(size(response.image.naturalSize)), \(response.source.title)")
+            case .success(let response): show("\(size(response.image.naturalSize)), \(response.sourceTitle)")
             // What was typed before has been replaced.
             case .failure(let error) where error.isCancelled: break
             case .failure(let error): show("\(error)")
@@ -71,7 +71,7 @@ extension URL {
         if text.hasPrefix("/") {
             self.init(filePath: text)
         } else if text.hasPrefix("~/") {
-            self.init(filePath: FileManager.default.homeDirectoryForCurrentUser.path() + text.dropFirst(2))
+            self = FileManager.default.homeDirectoryForCurrentUser.appending(path: text.dropFirst(2))
         } else if text.contains("://") || text.hasPrefix("data:"), let url = URL(string: text) {
             self = url
         } else {

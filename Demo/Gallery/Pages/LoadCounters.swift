@@ -18,7 +18,13 @@ final class LoadCounters {
 
     init(_ counts: LoadCounts) {
         self.counts = counts
-        labels = Self.texts(counts.all, longestFrame: 0).map { _ in valueLabel("", "caption") }
+        // Figures that get longer must not move the wall.
+        let numbers = LoadCounts.Numbers(loads: 9999, memory: 9999, disk: 9999, network: 999, failed: 99, cancelled: 9999)
+        labels = Self.texts(numbers, longestFrame: 999).map { text in
+            let label = valueLabel("", "caption")
+            gtk_label_set_width_chars(OpaquePointer(label), Int32(text.count))
+            return label
+        }
         widget = WrapLayout.widget(labels)
         for side in [gtk_widget_set_margin_top, gtk_widget_set_margin_bottom] { side(widget, 6) }
         gtk_widget_set_margin_start(widget, 12)

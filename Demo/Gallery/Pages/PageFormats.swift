@@ -19,9 +19,16 @@ extension Page {
     ///   - digits: The most digits after the separator.
     ///   - padded: Whether there are always as many, so that a number that changes keeps its place. Default: yes.
     static func number(_ value: Double, digits: Int = 1, padded: Bool = true) -> String {
-        var text = String(format: "%.\(digits)f", value)
-        while !padded, text.contains("."), let last = text.last, last == "0" || last == "." { text.removeLast() }
         let separator = localeconv().flatMap { $0.pointee.decimal_point }.map { String(cString: $0) } ?? "."
-        return text.replacing(".", with: separator)
+        let text = String(format: "%.\(digits)f", value).replacing(".", with: separator)
+        guard !padded, let point = text.firstRange(of: separator) else { return text }
+        let places = text[point.upperBound...].reversed().drop { $0 == "0" }.reversed()
+        return text[..<point.lowerBound] + (places.isEmpty ? "" : separator + places)
+    }
+
+    /// Formats a time in milliseconds, or in microseconds where these would be 0.
+    static func time(_ time: Duration) -> String {
+        time < .microseconds(50)
+            ? tr("%1 µs", number(time / .microseconds(1), digits: 0)) : tr("%1 ms", number(time / .milliseconds(1)))
     }
 }

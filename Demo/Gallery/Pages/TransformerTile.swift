@@ -73,7 +73,7 @@ final class TransformerTile {
         picture.setImage(with: ImageRequest(url: url, transformer: transformer(value)), options: options) {
             [time] result in
             guard let duration = try? result.get().durations.transforming else { return }
-            setText(time, duration > .zero ? tr("%1 ms", Page.number(duration / .milliseconds(1))) : "")
+            setText(time, duration > .zero ? Page.time(duration) : "")
         }
     }
 }

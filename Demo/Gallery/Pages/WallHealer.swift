@@ -2,7 +2,8 @@ internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
 
-/// Tries failed images of a list again while they are on screen, first after half a second, then less and less often.
+/// Tries failed images of a list again while they are on screen, first after half a second, then less and less often. An image that
+/// the server does not have is not asked for again.
 @MainActor
 final class WallHealer {
     private static let firstPause = Duration.milliseconds(500)
@@ -36,16 +37,21 @@ final class WallHealer {
         }
     }
 
-    /// - Returns: Whether there are failed images on screen.
+    /// - Returns: Whether there are images on screen that may still appear.
     private func retry() -> Bool {
         let shown = pictures.all.filter { gtk_widget_get_mapped($0.widget) != 0 && $0.currentImage == nil }
-        let failed = shown.filter { $0.imageBinding.task?.isFinished ?? false }
-        for picture in failed {
-            guard var request = picture.imageBinding.request else { continue }
+        var isPending = false
+        for picture in shown {
+            guard case .failed(let error) = picture.imageProgress.state else {
+                isPending = true
+                continue
+            }
+            guard error.httpStatus != 404, var request = picture.imageBinding.request else { continue }
+            isPending = true
             request.rememberedFailure = .ignored
             picture.setImage(with: request, options: BindingOptions(whileLoading: .currentImage))
         }
-        return !shown.isEmpty
+        return isPending
     }
 }
 

@@ -18,6 +18,8 @@ func onDrop(of widget: Widget, _ body: @escaping (String) -> Void) {
         return 1
     }
     connect(target, "drop", callback: callback, handler: Handler(body))
+    // An entry would insert the text at the pointer.
+    gtk_event_controller_set_propagation_phase(target, GTK_PHASE_CAPTURE)
     gtk_widget_add_controller(widget, target)
 }
 

@@ -12,7 +12,7 @@ enum ProgramFolder {
     /// - Parameter path: The path below the folder `share` beside that of the program.
     /// - Returns: `nil` when the program is not installed.
     static func share(_ path: String) -> String? {
-        let folder = url.appending(path: "../share/\(path)").standardized.path()
+        let folder = url.appending(path: "../share/\(path)").standardized.path(percentEncoded: false)
         return FileManager.default.fileExists(atPath: folder) ? folder : nil
     }
 

@@ -63,7 +63,7 @@ extension Duration {
     /// The time with a unit from µs to s, and few digits.
     package var inMilliseconds: String {
         let value = self / .milliseconds(1)
-        if value < 0.05 { return "\(Int((value * 1000).rounded())) µs" }
+        if value < 0.1 { return "\(Int((value * 1000).rounded())) µs" }
         if value < 9.95 { return "\(Int(value)).\(Int((value * 10).rounded(.down)) % 10) ms" }
         if value < 9_999 { return "\(Int(value.rounded())) ms" }
         let tenths = Int(min(value / 100, 1e12))

@@ -6,7 +6,7 @@ package final class TemporaryDirectory: Sendable {
     /// The path without a trailing slash; empty if the directory could not be created.
     package let path: String
 
-    package init(in parent: String = FileManager.default.temporaryDirectory.path()) {
+    package init(in parent: String = FileManager.default.temporaryDirectory.path(percentEncoded: false)) {
         var template = Array("\(parent)gwi-XXXXXX".utf8CString)
         path = mkdtemp(&template).map { String(cString: $0) } ?? ""
     }
