@@ -177,6 +177,22 @@ extension Scenario {
             stage.setAnimations(true)
         },
 
+        Scenario("An animation stands still while the user asks for less motion, which GTK can say since 4.22") {
+            guard gtk_check_version(4, 22, 0) == nil else { throw Skipped(reason: "GTK is older than 4.22") }
+            let stage = try animatedStage()
+            stage.setSetting("gtk-interface-reduced-motion", 1)
+            let picture = stage.addImage()
+            stage.present()
+            picture.setImage(with: stage.server.url("/gif/3-0"), completion: stage.completion)
+            stage.waitForResults(1)
+            let player = try require(picture.imageBinding.player)
+            expect(!player.isPlaying)
+            stage.setSetting("gtk-interface-reduced-motion", 0)
+            expect(MainLoopPump.run(until: { player.currentFrameIndex > 0 }))
+            stage.setSetting("gtk-interface-reduced-motion", 1)
+            expect(!player.isPlaying)
+        },
+
         Scenario("An animation pauses in power-saver mode, unless configured otherwise") {
             let stage = try animatedStage()
             let picture = stage.addImage()

@@ -112,12 +112,16 @@ final class Stage {
     }
 
     /// Turns the user's setting for animations on or off.
-    func setAnimations(_ isOn: Bool) {
+    func setAnimations(_ isOn: Bool) { setSetting("gtk-enable-animations", isOn ? 1 : 0) }
+
+    /// Changes a setting of GTK that is a boolean or an enum.
+    func setSetting(_ name: String, _ number: Int32) {
         var value = GValue()
-        g_value_init(&value, g_type_from_name("gboolean"))
-        g_value_set_boolean(&value, isOn ? 1 : 0)
+        g_value_init(&value, g_type_from_name("gint"))
+        defer { g_value_unset(&value) }
+        g_value_set_int(&value, number)
         let settings = UnsafeMutableRawPointer(gtk_settings_get_default()!)
-        g_object_set_property(settings.assumingMemoryBound(to: GObject.self), "gtk-enable-animations", &value)
+        g_object_set_property(settings.assumingMemoryBound(to: GObject.self), name, &value)
     }
 
     /// Calls back after each frame of the window during its lifetime.

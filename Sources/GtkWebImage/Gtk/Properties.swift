@@ -9,14 +9,25 @@ extension UnsafeMutableRawPointer {
 
     /// Whether the GObject has a writable property whose values are of a type.
     func hasProperty(_ name: String, of type: GType) -> Bool {
-        guard let objectClass = assumingMemoryBound(to: GTypeInstance.self).pointee.g_class,
-            let property = g_object_class_find_property(
-                UnsafeMutableRawPointer(objectClass).assumingMemoryBound(to: GObjectClass.self),
-                name
-            )
-        else { return false }
+        guard let property = property(name) else { return false }
         return property.pointee.flags.rawValue & gwi_param_writable.rawValue != 0
             && g_type_is_a(property.pointee.value_type, type) != 0
+    }
+
+    private func property(_ name: String) -> UnsafeMutablePointer<GParamSpec>? {
+        guard let objectClass = assumingMemoryBound(to: GTypeInstance.self).pointee.g_class else { return nil }
+        let instance = UnsafeMutableRawPointer(objectClass).assumingMemoryBound(to: GObjectClass.self)
+        return g_object_class_find_property(instance, name)
+    }
+
+    /// The value of a property that holds a boolean or an enum, which GLib converts; `nil` if this GTK has no such property.
+    func number(_ name: String) -> Int32? {
+        guard property(name) != nil else { return nil }
+        var value = GValue()
+        g_value_init(&value, g_type_from_name("gint"))
+        defer { g_value_unset(&value) }
+        g_object_get_property(assumingMemoryBound(to: GObject.self), name, &value)
+        return g_value_get_int(&value)
     }
 
     /// The library's object that this one owns under a key, created on first use. Another thread may release it.

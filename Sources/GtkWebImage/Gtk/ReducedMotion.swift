@@ -1,23 +1,25 @@
 internal import CWebImageGtk4
 import WebImageLinux
 
-/// The user's setting for less motion (gtk-enable-animations is off).
+/// The user's setting for less motion: gtk-enable-animations is off, or gtk-interface-reduced-motion of GTK 4.22 asks for it.
 @MainActor
-enum ReducedMotion {
-    static var isRequested: Bool {
-        guard let settings = gtk_settings_get_default() else { return false }
-        var value = GValue()
-        // Swift does not import the macro G_TYPE_BOOLEAN.
-        g_value_init(&value, g_type_from_name("gboolean"))
-        defer { g_value_unset(&value) }
-        let object = UnsafeMutableRawPointer(settings).assumingMemoryBound(to: GObject.self)
-        g_object_get_property(object, "gtk-enable-animations", &value)
-        return g_value_get_boolean(&value) == 0
+package enum ReducedMotion {
+    private static var settings: UnsafeMutableRawPointer? {
+        gtk_settings_get_default().map { UnsafeMutableRawPointer($0) }
     }
 
-    /// Calls back whenever the setting changes, as long as the process runs.
+    /// Whether to keep still.
+    package static var isRequested: Bool {
+        guard let settings else { return false }
+        // GTK_REDUCED_MOTION_NO_PREFERENCE is 0.
+        return settings.number("gtk-enable-animations") == 0
+            || settings.number("gtk-interface-reduced-motion") ?? 0 != 0
+    }
+
+    /// Calls back whenever a setting changes, as long as the process runs.
     static func observe(_ body: @escaping () -> Void) {
-        guard let settings = gtk_settings_get_default() else { return }
-        UnsafeMutableRawPointer(settings).connect("notify::gtk-enable-animations", body)
+        for name in ["gtk-enable-animations", "gtk-interface-reduced-motion"] {
+            settings?.connect("notify::\(name)", body)
+        }
     }
 }

@@ -69,20 +69,10 @@ final class ImageMarks {
             guard let self, let flashing else { return false }
             let isOver = flashing.beat + 1 >= Self.beatCount
             self.flashing = isOver ? nil : (flashing.url, flashing.beat + 1)
-            if isOver { update() } else if !isMotionReduced { layer.canvas.invalidate() }
+            if isOver { update() } else if !ReducedMotion.isRequested { layer.canvas.invalidate() }
             return !isOver
         }
         return true
-    }
-
-    private var isMotionReduced: Bool {
-        var value = GValue()
-        g_value_init(&value, g_type_from_name("gboolean"))
-        defer { g_value_unset(&value) }
-        guard let settings = gtk_settings_get_default() else { return false }
-        let object = UnsafeMutableRawPointer(settings).assumingMemoryBound(to: GObject.self)
-        g_object_get_property(object, "gtk-enable-animations", &value)
-        return g_value_get_boolean(&value) == 0
     }
 
     /// Searches the widgets again, and draws only after a change.
@@ -112,7 +102,7 @@ final class ImageMarks {
             painter.fill(box, radius: 6, color)
             painter.draw(text, x: box.x + 5, y: box.y + 1, Palette.badgeText)
         }
-        guard let flashing, isMotionReduced || flashing.beat.isMultiple(of: 2) else { return }
+        guard let flashing, ReducedMotion.isRequested || flashing.beat.isMultiple(of: 2) else { return }
         for box in flashes {
             var inner = Palette.highlight
             inner.alpha = 0.25

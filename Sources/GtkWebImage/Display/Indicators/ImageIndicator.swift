@@ -59,6 +59,6 @@ public protocol ImageIndicating: Sendable {
     /// - Parameters:
     ///   - canvas: The area of the image that is loading.
     ///   - fraction: The share of the image that has arrived, from 0 to 1; `nil` while it is unknown.
-    ///   - time: Seconds since the indicator appeared; always 0 while gtk-enable-animations is off.
+    ///   - time: Seconds since the indicator appeared; always 0 while the user reduces motion.
     func draw(on canvas: IndicatorCanvas, fraction: Double?, time: Double)
 }

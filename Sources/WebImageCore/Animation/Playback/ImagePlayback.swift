@@ -11,7 +11,8 @@ public struct ImagePlayback: Sendable, Hashable {
     /// Whether all widgets with the same image play it in step and share the decoded frames. They then use the other
     /// settings of the first widget. Default: false.
     public var isSynchronized = false
-    /// Whether animations play even if the user has turned animations off (gtk-enable-animations). Default: false.
+    /// Whether animations play even if the user asks for less motion: gtk-enable-animations is off, or
+    /// gtk-interface-reduced-motion is set. Default: false.
     public var ignoresReducedMotion = false
     /// Whether playback pauses while the power saver is on. Default: true.
     public var pausesInPowerSaver = true
