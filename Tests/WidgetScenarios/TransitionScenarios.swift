@@ -244,6 +244,42 @@ extension Scenario {
             expect(isNear(rendered(picture.widget)?.color(0.5, 0.5) ?? 0, 0x7F007F))
         },
 
+        Scenario("A transition for the network only leaves out images from the disk cache and from files") {
+            let (stage, folder) = (try Stage(), TemporaryDirectory())
+            let picture = stage.addImage()
+            stage.present()
+            var transition = halfway(.crossfade())
+            transition.isForNetworkOnly = true
+            picture.imageTransition = transition
+            @MainActor func middle(_ url: URL, from source: LoadSource) -> UInt32 {
+                stage.waitUntilIdle()
+                stage.manager.cache.removeAllFromMemory()
+                let options = BindingOptions(whileLoading: .placeholderOrCurrentImage)
+                picture.setImage(with: url, options: options, completion: stage.completion)
+                stage.waitForResults(stage.results.count + 1)
+                expectEqual(stage.results.last?.source, source)
+                stage.waitForFrame()
+                stage.waitForFrame()
+                return rendered(picture.widget)?.color(0.5, 0.5) ?? 0
+            }
+            let file = URL(fileURLWithPath: "\(folder.path)/green.png")
+            try TestImage.solid(0x00FF00, size: PixelSize(width: 64, height: 48)).write(to: file)
+            // Given an image that arrives with a transition
+            picture.setImage(
+                with: stage.url(0x0000FF),
+                options: BindingOptions(display: .manual),
+                completion: stage.completion
+            )
+            stage.waitForResults(1)
+            expectEqual(middle(file, from: .loader), 0x00FF00, "a file")
+            expect(isNear(middle(stage.url(0xFF0000), from: .loader), 0x7F7F00), "the network")
+            expectEqual(middle(stage.url(0x0000FF), from: .disk), 0x0000FF, "the disk cache")
+            // When the transition is for all
+            transition.isForNetworkOnly = false
+            picture.imageTransition = transition
+            expect(isNear(middle(stage.url(0xFF0000), from: .disk), 0x7F007F), "the disk cache, for all")
+        },
+
         Scenario("Reduced motion and widgets off screen suppress transitions, and unmapping ends a running one") {
             let stage = try Stage()
             let picture = stage.addImage()

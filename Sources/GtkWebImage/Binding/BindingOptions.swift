@@ -15,7 +15,7 @@ public struct BindingOptions: Hashable, Sendable {
 
     /// How the image appears in the widget.
     public enum Display: Hashable, Sendable {
-        /// At once if the image comes from memory, else with the transition of the widget. The default.
+        /// At once if the image comes from memory, else as the transition of the widget says. The default.
         case automatic
         /// Always with the transition of the widget.
         case animated

@@ -397,7 +397,8 @@ final class ImageSlot {
     func showPartial(_ image: WebImage) {
         // The first partial image may appear with a transition. Later ones only get sharper and must not blink.
         let isContinued = current?.showsPartialImage == true
-        show(image, animated: target.image == nil, isContinued ? .sameImage : .newImage)
+        let animated = target.image == nil && configuration.transition?.isForNetworkOnly != true
+        show(image, animated: animated, isContinued ? .sameImage : .newImage)
         current?.showsPartialImage = true
         current?.showsPreview = image.isPreview
     }
@@ -440,7 +441,7 @@ final class ImageSlot {
             guard current?.task === task else { return task.complete(result) }
             accessibility.hasFailed = false
             let continuation = current?.showsPartialImage == true ? Continuation.sameImage : .newImage
-            let animated = response.source != .memory && continuation == .newImage
+            let animated = continuation == .newImage && configuration.transition?.applies(to: response) == true
             if current?.request.options.awaitsTransition == true {
                 show(response.image, animated: animated, continuation) { task.complete(result) }
             } else {

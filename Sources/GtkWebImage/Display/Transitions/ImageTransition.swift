@@ -1,9 +1,11 @@
+import FoundationEssentials
 import Glibc
+import WebImageCore
 
 /// How a widget changes from its content to a newly loaded image.
 ///
 /// Images from the memory cache appear without a transition, because nothing else was visible before them, unless
-/// `BindingOptions.Display.animated` is set. There is no transition if gtk-enable-animations is off, or in a widget
+/// `BindingOptions.Display.animated` is set. Images from the disk have one unless you set ``isForNetworkOnly``. There is no transition if the user reduces motion, or in a widget
 /// that is not mapped.
 public struct ImageTransition: Sendable {
     /// An edge of the visible part of the image: where the incoming image enters, the outgoing one leaves, or a card comes forward.
@@ -24,6 +26,9 @@ public struct ImageTransition: Sendable {
     public var duration: Duration
     /// The pace of the transition. Each built-in transition has its own default.
     public var easing: ImageEasing
+    /// Whether only images that a server has sent or confirmed appear with the transition. Images from the disk cache, from files,
+    /// resources and data URLs then appear at once, and so do partial images, whose origin is not known. Default: false.
+    public var isForNetworkOnly = false
     /// Called on the main thread before the first frame of each transition is drawn. Default: nothing.
     public var onStart: (@MainActor @Sendable () -> Void)?
     /// Called on the main thread when a transition has ended, or is cut short by another image. Default: nothing.
@@ -38,6 +43,17 @@ public struct ImageTransition: Sendable {
         self.effect = effect
         self.duration = duration
         self.easing = easing
+    }
+
+    /// Whether an image of this origin appears with the transition.
+    func applies(to response: ImageResponse) -> Bool {
+        switch response.source {
+        case .memory: false
+        case .disk: !isForNetworkOnly
+        case .loader:
+            !isForNetworkOnly || !["file", "resource", "data"].contains(response.url.scheme?.lowercased())
+        case .revalidated: true
+        }
     }
 
     /// Fades from the outgoing to the incoming image.
