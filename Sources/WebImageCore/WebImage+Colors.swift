@@ -21,18 +21,23 @@ extension WebImage {
             var colors: [ImageColor] = []
             colors.reserveCapacity(x.count * y.count)
             for y in y {
-                for x in x {
-                    let start = y * width + x * count
-                    let alpha = pixels.hasAlpha ? UInt32(bytes[start + 3]) : 255
-                    var rgba: UInt32 = 0
-                    for channel in start..<start + 3 {
-                        let value = UInt32(bytes[channel])
-                        rgba = rgba << 8 | (alpha == 0 ? 0 : min(255, (value * 255 + alpha / 2) / alpha))
-                    }
-                    colors.append(ImageColor(rgba: rgba << 8 | alpha))
-                }
+                for x in x { colors.append(ImageColor(rgba: pixels.rgba(at: y * width + x * count, in: bytes))) }
             }
             return colors
         }
+    }
+}
+
+extension PixelBuffer {
+    /// The color of a pixel with straight alpha, as ``ImageColor/rgba``.
+    /// - Parameter start: The position of the pixel in the bytes of the buffer.
+    func rgba(at start: Int, in bytes: UnsafeRawBufferPointer) -> UInt32 {
+        let alpha = hasAlpha ? UInt32(bytes[start + 3]) : 255
+        var rgba: UInt32 = 0
+        for channel in start..<start + 3 {
+            let value = UInt32(bytes[channel])
+            rgba = rgba << 8 | (alpha == 0 ? 0 : min(255, (value * 255 + alpha / 2) / alpha))
+        }
+        return rgba << 8 | alpha
     }
 }
