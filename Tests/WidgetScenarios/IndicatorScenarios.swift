@@ -10,12 +10,14 @@ import WebImageTesting
 private final class Witness: ImageIndicating {
     var fractions: [Double?] = []
     var times: [Double] = []
+    var isRightToLeft: Bool?
     nonisolated init() {}
     var isAnimated: Bool { true }
 
     func draw(on canvas: IndicatorCanvas, fraction: Double?, time: Double) {
         fractions.append(fraction)
         times.append(time)
+        isRightToLeft = canvas.isRightToLeft
         canvas.bar(x: 0, y: 0, width: canvas.width, height: canvas.height, opacity: 1)
     }
 }
@@ -62,9 +64,12 @@ extension Scenario {
                 response.faults.bodyGate = (afterBytes: file.count / 2, gate: ServerGate())
                 return response
             }
-            let (picture, icon) = (stage.addImage(), stage.addImage())
+            let (picture, icon, own) = (stage.addImage(), stage.addImage(), stage.addImage())
             stage.present()
             picture.imageIndicator = ImageIndicator(ImageIndicator.bar.style, delay: .zero)
+            let witness = Witness()
+            own.imageIndicator = ImageIndicator(witness, delay: .zero)
+            own.setImage(with: stage.server.url("/a"))
             picture.setImage(
                 with: stage.server.url("/a"),
                 placeholder: .color(ImageColor(0xFFFFFF))
@@ -73,12 +78,13 @@ extension Scenario {
             expect(MainLoopPump.run(until: { picture.imageProgress.fraction > 0.3 }))
             var icons: [WebImage] = []
             for (direction, x) in [(GTK_TEXT_DIR_LTR, 0.25), (GTK_TEXT_DIR_RTL, 0.75)] {
-                for widget in [picture.widget, icon.widget] { gtk_widget_set_direction(widget, direction) }
+                for widget in [picture.widget, icon.widget, own.widget] { gtk_widget_set_direction(widget, direction) }
                 stage.waitForFrame()
                 let shown = try require(rendered(picture.widget))
                 // The filled part is darker than the rest.
                 expect(shown.color(x, 0.5) & 0xFF < shown.color(1 - x, 0.5) & 0xFF, "\(direction)")
                 icons.append(try require(rendered(icon.widget)))
+                expectEqual(witness.isRightToLeft, direction == GTK_TEXT_DIR_RTL, "an indicator of the app")
             }
             expect(icons[0].difference(from: icons[1]) > 0, "the arrow points the same way")
         },

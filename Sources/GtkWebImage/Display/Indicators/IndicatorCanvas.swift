@@ -7,8 +7,8 @@ public final class IndicatorCanvas {
     public let width: Double
     /// The height of the image that is loading, in application pixels.
     public let height: Double
-    /// Whether the widget is laid out from right to left.
-    let isRightToLeft: Bool
+    /// Whether the widget is laid out from right to left, so that a direction such as the growth of a bar is mirrored.
+    public let isRightToLeft: Bool
     private let cairo: OpaquePointer
     private let color: GdkRGBA
 
