@@ -120,16 +120,16 @@ extension Scenario {
         Scenario("The rows ahead of those on screen are prefetched in the direction of scrolling") {
             let stage = try ListStage(count: 1000)
             let manager = stage.stage.manager
-            let prefetcher = ListPrefetcher(
-                view: stage.view,
-                prefetcher: ImagePrefetcher(manager: manager)
-            ) {
-                ImageRequest(url: stage.urls[$0], decodeSize: .cover(PixelSize(width: 120, height: 90)))
-            }
             let attachments = (0..<2).map { number in
                 { (position: Int) in stage.stage.url(UInt32(position), "1\(number)x9") }
             }
-            prefetcher.additionalRequests = { position in attachments.map { ImageRequest(url: $0(position)) } }
+            let prefetcher = ListPrefetcher(
+                view: stage.view,
+                prefetcher: ImagePrefetcher(manager: manager),
+                additionalRequests: { position in attachments.map { ImageRequest(url: $0(position)) } }
+            ) {
+                ImageRequest(url: stage.urls[$0], decodeSize: .cover(PixelSize(width: 120, height: 90)))
+            }
             stage.stage.present()
             expect(MainLoopPump.run(until: { stage.isAtRest && !prefetcher.prefetchedRange.isEmpty }))
             func isInMemory(_ positions: Range<Int>) -> Bool {

@@ -9,23 +9,22 @@ else {
     exit(2)
 }
 guard gtk_init_check() != 0 else { fatalError("There is no display.") }
-let urls = text.split(whereSeparator: \.isNewline).compactMap { URL(string: String($0)) }
 
-// The model belongs to the app; the factory creates, binds and unbinds the image cells.
+// The model belongs to the app, which may sort and filter it; the factory creates, binds and unbinds the image cells.
 let model = gtk_string_list_new(nil)!
-for url in urls { gtk_string_list_append(model, url.absoluteString) }
-let factory = ImageListFactory(width: 160, height: 120) { position in
-    urls.indices.contains(position) ? urls[position] : nil
+for line in text.split(whereSeparator: \.isNewline) { gtk_string_list_append(model, String(line)) }
+@MainActor
+func url(_ item: OpaquePointer) -> URL? {
+    URL(string: String(cString: gtk_string_object_get_string(item)))
 }
+let factory = ImageListFactory(items: OpaquePointer.init, width: 160, height: 120, request: url)
 let grid = gtk_grid_view_new(gtk_no_selection_new(model), nil)!
 gtk_grid_view_set_factory(OpaquePointer(grid), factory.nativeFactory)
 gtk_grid_view_set_max_columns(OpaquePointer(grid), 8)
 
 let scrolled = gtk_scrolled_window_new()!
 gtk_scrolled_window_set_child(OpaquePointer(scrolled), grid)
-let prefetcher = ListPrefetcher(view: WidgetPointer(grid)) { position in
-    ImageRequest(url: urls[position])
-}
+let prefetcher = ListPrefetcher(view: WidgetPointer(grid), items: OpaquePointer.init, request: url)
 
 let window = UnsafeMutableRawPointer(gtk_window_new()!).assumingMemoryBound(to: GtkWindow.self)
 gtk_window_set_default_size(window, 900, 700)

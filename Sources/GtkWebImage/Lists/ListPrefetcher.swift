@@ -5,7 +5,9 @@ import WebImageLinux
 
 /// Prefetches the images of a list in the direction of scrolling, and cancels prefetches that were left behind.
 ///
-///     prefetcher = ListPrefetcher(view: WidgetPointer(grid)) { position in ImageRequest(url: urls[position]) }
+///     prefetcher = ListPrefetcher(view: WidgetPointer(grid), items: OpaquePointer.init) { item in
+///         URL(string: String(cString: gtk_string_object_get_string(item)))
+///     }
 ///
 /// A request without a decode size gets the size of a cell on screen in device pixels, so that the image is a memory
 /// hit when its cell is bound. Nothing is prefetched until a cell on screen has its own image.
@@ -21,47 +23,89 @@ public final class ListPrefetcher {
     package private(set) var prefetchedRange = 0..<0
     /// The number of screens to prefetch. Default: 1.5.
     public var screensAhead = 1.5
-    /// Returns requests for further images of a row, such as the photos of a post next to its avatar. Default: none.
-    public var additionalRequests: (@MainActor (_ position: Int) -> [ImageRequest])?
+
+    fileprivate typealias Prefetch = (request: ImageRequest, task: PrefetchTask)
 
     private let view: WidgetReference
     private let prefetcher: ImagePrefetcher
-    private let request: @MainActor (Int) -> ImageRequest?
+    /// Returns the requests for a position of a `GListModel *`.
+    private let requests: @MainActor (_ model: OpaquePointer, _ position: Int) -> [ImageRequest]
     private var adjustment: SignalConnections?
-    private var viewHandler: UInt?
+    private var model: SignalConnections?
+    private var viewHandlers: [UInt] = []
     /// The tasks of each position, with the requests as the app has returned them.
-    private var tasks: [Int: [(request: ImageRequest, task: PrefetchTask)]] = [:]
+    private var tasks: [Int: [Prefetch]] = [:]
+    /// Whether the positions of the tasks are those of an earlier model.
+    private var haveItemsMoved = false
     private var restTimer: DelayedCall?
     private var lastFirst = 0
     private var isForward = true
 
-    /// Starts watching a list.
+    /// Starts watching a list whose items tell what to load, however its model is sorted and filtered.
     /// - Parameters:
     ///   - view: A GtkListView, GtkGridView or GtkColumnView. It may enter its scrolled window later.
+    ///   - items: Makes what the closures receive from the `GObject *` of an item: `OpaquePointer.init`, or the initializer of
+    ///     a class of your binding. The item is borrowed for the call of a closure; take a reference to keep it.
     ///   - prefetcher: The prefetcher that loads the images. Default: the shared one.
-    ///   - request: Returns the request for a position. Set a decode size, in device pixels, only if the cells differ
-    ///     in size.
-    public init(
+    ///   - additionalRequests: Returns requests for further images of a row, such as the photos of a post next to its
+    ///     avatar. Default: none.
+    ///   - request: Returns the URL or the ImageRequest for an item. Set a decode size, in device pixels, only if the cells
+    ///     differ in size.
+    public convenience init<Item, Source: ImageRequestConvertible>(
+        view: some GtkWidgetConvertible,
+        items: @escaping @MainActor (_ item: UnsafeMutableRawPointer) -> Item,
+        prefetcher: ImagePrefetcher = .shared,
+        additionalRequests: @escaping @MainActor (_ item: Item) -> [ImageRequest] = { _ in [] },
+        request: @escaping @MainActor (_ item: Item) -> Source?
+    ) {
+        self.init(view.nativeWidgetPointer, prefetcher) { model, position in
+            guard let object = g_list_model_get_item(model, guint(position)) else { return [] }
+            defer { g_object_unref(object) }
+            let item = items(object)
+            return [request(item)?.imageRequest].compactMap(\.self) + additionalRequests(item)
+        }
+    }
+
+    /// Starts watching a list whose positions tell what to load. The other parameters are the same as for a list by items.
+    /// - Parameters:
+    ///   - additionalRequests: Returns requests for further images of a row. Default: none.
+    ///   - request: Returns the URL or the ImageRequest for a position of the view's model.
+    public convenience init<Source: ImageRequestConvertible>(
         view: some GtkWidgetConvertible,
         prefetcher: ImagePrefetcher = .shared,
-        request: @escaping @MainActor (_ position: Int) -> ImageRequest?
+        additionalRequests: @escaping @MainActor (_ position: Int) -> [ImageRequest] = { _ in [] },
+        request: @escaping @MainActor (_ position: Int) -> Source?
     ) {
-        let view = view.nativeWidgetPointer
+        self.init(view.nativeWidgetPointer, prefetcher) { _, position in
+            [request(position)?.imageRequest].compactMap(\.self) + additionalRequests(position)
+        }
+    }
+
+    private init(
+        _ view: UnsafeMutableRawPointer,
+        _ prefetcher: ImagePrefetcher,
+        requests: @escaping @MainActor (_ model: OpaquePointer, _ position: Int) -> [ImageRequest]
+    ) {
         self.view = WidgetReference(view)
         self.prefetcher = prefetcher
-        self.request = request
+        self.requests = requests
         let property = isVertical ? "vadjustment" : "hadjustment"
-        viewHandler = view.connect("notify::\(property)") { [weak self] in self?.followAdjustment() }
+        viewHandlers = [
+            view.connect("notify::\(property)") { [weak self] in self?.followAdjustment() },
+            view.connect("notify::model") { [weak self] in self?.followModel() },
+        ]
+        followModel()
         followAdjustment()
     }
 
     deinit {
         for entry in tasks.values.joined() { entry.task.cancel() }
         // GTK's objects stay on the main thread, but the last release may happen on another thread.
-        MainLoopDispatcher.shared.dispatch { [adjustment, view, viewHandler] in
+        MainLoopDispatcher.shared.dispatch { [adjustment, model, view, viewHandlers] in
             MainActor.assumeIsolated {
                 adjustment?.disconnect()
-                if let viewHandler, let view = view.pointer { UnsafeMutableRawPointer(view).disconnect(viewHandler) }
+                model?.disconnect()
+                if let view = view.address { for handler in viewHandlers { view.disconnect(handler) } }
             }
         }
     }
@@ -69,9 +113,9 @@ public final class ListPrefetcher {
     /// Stops watching and cancels all prefetches.
     public func stop() {
         adjustment.take()?.disconnect()
-        if let handler = viewHandler.take(), let view = view.pointer {
-            UnsafeMutableRawPointer(view).disconnect(handler)
-        }
+        model.take()?.disconnect()
+        if let view = view.address { for handler in viewHandlers { view.disconnect(handler) } }
+        viewHandlers = []
         restTimer?.cancel()
         prefetchedRange = 0..<0
         cancel(outside: prefetchedRange)
@@ -97,10 +141,28 @@ public final class ListPrefetcher {
         scrolled()
     }
 
+    /// Follows the model of the list, which may change while the list rests.
+    private func followModel() {
+        model.take()?.disconnect()
+        model = view.address?.objectProperty("model").map { SignalConnections(GObjectBox(retaining: $0)) }
+        model?.connect("items-changed") { [weak self] in self?.itemsMoved() }
+        itemsMoved()
+    }
+
+    private func itemsMoved() {
+        guard !haveItemsMoved, let view = view.pointer else { return }
+        haveItemsMoved = true
+        // The layout scrolls the list if other items are on screen.
+        LayoutWaiter.wait(for: view) { [weak self] in
+            if self?.haveItemsMoved == true { self?.prefetch() }
+        }
+    }
+
     private func scrolled() {
         MainThreadMeter.measure {
             guard let positions = positionsOnScreen() else { return }
-            let distance = positions.lowerBound - lastFirst
+            // Items that come or go in front of those on screen move the scroll position, which is no scroll.
+            let distance = haveItemsMoved ? 0 : positions.lowerBound - lastFirst
             if distance != 0 { isForward = distance > 0 }
             lastFirst = positions.lowerBound
             visibleRange = positions
@@ -120,7 +182,7 @@ public final class ListPrefetcher {
         guard let view = view.pointer, let adjustment else { return nil }
         let native = adjustment.object.pointer.assumingMemoryBound(to: GtkAdjustment.self)
         let upper = gtk_adjustment_get_upper(native)
-        let count = view.itemCount
+        let count = itemCount
         guard upper > 0, count > 0 else { return 0..<0 }
         let columns = view.columnCount(isVertical: isVertical)
         let rowsPerPixel = Double((count + columns - 1) / columns) / upper
@@ -132,36 +194,47 @@ public final class ListPrefetcher {
         return max(0, min(first, count))..<max(0, min(max(last, first), count))
     }
 
+    /// The number of items of the list; 0 while it has no model.
+    private var itemCount: Int { model.map { Int(g_list_model_get_n_items(OpaquePointer($0.object.pointer))) } ?? 0 }
+
     private func prefetch() {
         guard let view = view.pointer else { return stop() }
-        let count = view.itemCount
+        let count = itemCount
         let length = min(max(Int(bounded: (Double(visibleRange.count) * screensAhead).rounded(.up)), 0), count)
         // The model, and so the number of positions, may have shrunk since the list was scrolled.
         let (start, end) = (min(visibleRange.lowerBound, count), min(visibleRange.upperBound, count))
         prefetchedRange = isForward ? end..<min(end + length, count) : max(0, start - length)..<start
+        // A task follows its item to another position, on screen or ahead, and otherwise ends.
+        var moved = haveItemsMoved ? tasks.values.flatMap(\.self) : []
+        if haveItemsMoved { tasks = [:] }
+        haveItemsMoved = false
+        for position in start..<end where !moved.isEmpty {
+            tasks[position] = requests(at: position).compactMap { moved.take($0) }
+        }
         cancel(outside: min(start, prefetchedRange.lowerBound)..<max(end, prefetchedRange.upperBound))
         let cellSize = view.boundDecodeSize
         for position in isForward ? Array(prefetchedRange) : prefetchedRange.reversed() {
-            // The model may have changed, so that the position holds another image, or another request for the same
-            // image. A request without a size waits until a cell has one.
-            let wanted = ([request(position)].compactMap(\.self) + (additionalRequests?(position) ?? []))
-                .filter { $0.decodeSize != nil || cellSize != nil }
-            guard !wanted.isEmpty else { continue }
+            // The app may return another image, or another request for the same image.
             var earlier = tasks[position] ?? []
-            tasks[position] = wanted.map { wanted in
-                if let index = earlier.firstIndex(where: { $0.request.isEquivalent(to: wanted) }) {
-                    return earlier.remove(at: index)
-                }
+            tasks[position] = requests(at: position).compactMap { wanted in
+                if let known = earlier.take(wanted) ?? moved.take(wanted) { return known }
                 var request = wanted
-                request.decodeSize = request.decodeSize ?? cellSize
+                // A request without a size waits until a cell has one.
+                guard let size = request.decodeSize ?? cellSize else { return nil }
+                request.decodeSize = size
                 request.priority = min(request.priority, .low)
                 request.acceptsLarger = true
-                if request.decodeSize != .original { request.displayScale = view.deviceScale }
+                if size != .original { request.displayScale = view.deviceScale }
                 request.preparation = TexturePreparation()
                 return (wanted, prefetcher.prefetch([request]))
             }
             for entry in earlier { entry.task.cancel() }
         }
+        for entry in moved { entry.task.cancel() }
+    }
+
+    private func requests(at position: Int) -> [ImageRequest] {
+        model.map { requests(OpaquePointer($0.object.pointer), position) } ?? []
     }
 
     /// Cancels the prefetches outside of a range. Prefetches on screen continue: their cells join them only when they
@@ -175,10 +248,13 @@ public final class ListPrefetcher {
 }
 
 extension UnsafeMutablePointer<GtkWidget> {
-    /// The decode size of the first bound widget on screen, among this widget and those within it.
+    /// The decode size of the first bound widget on screen, among this widget and those within it. The headers of sections
+    /// may have images, too, in another size.
     @MainActor
     fileprivate var boundDecodeSize: DecodeSize? {
-        guard gtk_widget_get_mapped(self) != 0 else { return nil }
+        guard gtk_widget_get_mapped(self) != 0, String(cString: gtk_widget_get_css_name(self)) != "header" else {
+            return nil
+        }
         let slot = WidgetSlots.existing(of: UnsafeMutableRawPointer(self))?.existingSlot(for: .image)
         if let size = slot?.target.decodeSize() { return size }
         var child = gtk_widget_get_first_child(self)
@@ -206,10 +282,11 @@ extension UnsafeMutablePointer<GtkWidget> {
         }
         return Swift.max(1, least)
     }
+}
 
-    /// The number of items of a list; 0 while it has no model.
-    fileprivate var itemCount: Int {
-        guard let model = UnsafeMutableRawPointer(self).objectProperty("model") else { return 0 }
-        return Int(g_list_model_get_n_items(OpaquePointer(model)))
+extension [ListPrefetcher.Prefetch] {
+    /// Removes and returns the task of an equivalent request.
+    fileprivate mutating func take(_ wanted: ImageRequest) -> Element? {
+        firstIndex { $0.request.isEquivalent(to: wanted) }.map { remove(at: $0) }
     }
 }

@@ -13,7 +13,7 @@ func mistake(_ url: URL, _ picture: WidgetPointer, _ image: WebImage, _ object: 
     _ = try await ImageManager.shared.image(for: "/home/anna/a.png")  // URL(fileURLWithPath: path) for a file
     picture.setImage(with: image)  // write setImage(image)
     WidgetPointer(object).setImage(with: url)  // conform the class to PictureBindable, ButtonBindable
-    _ = ListPrefetcher(view: object) { _ in nil }  // conform to 'GtkWidgetConvertible'
+    _ = ListPrefetcher(view: object) { _ in url }  // conform to 'GtkWidgetConvertible'
     _ = LazyRowBinder(container: object, bind: { _, _ in }, unbind: { _, _ in })  // conform to 'GtkWidget
     ImageInspector.install(in: gtk_window_new())  // write install(in: WidgetPointer(window))
 }

@@ -62,6 +62,7 @@ nonisolated func closures(of url: URL) -> @MainActor (UnsafeMutableRawPointer, W
     { view, picture in
         let prefetcher = ListPrefetcher(view: WidgetPointer(view), request: request(url, picture))
         prefetcher.stop()
+        _ = ImageListFactory(items: OpaquePointer.init, request: { _ in picture.imageBinding.request })
         _ = LazyRowBinder(container: WidgetPointer(view), bind: bind(url), unbind: bind(nil))
         _ = ImageListFactory(configure: { $0.imageTransition = .crossfade() }, request: request(url, picture))
         picture.imageBinding.player?.onFrame = noteFrame(picture)

@@ -103,16 +103,20 @@ private func templates() throws -> ImageService {
 }
 
 @MainActor
-private func cells(urls: [URL]) {
-    let factory = ImageListFactory(width: 160, height: 120) { position in urls[position] }
+private func cells() {
+    let factory = ImageListFactory(items: OpaquePointer.init, width: 160, height: 120) { item in
+        URL(string: String(cString: gtk_string_object_get_string(item)))
+    }
     let grid = gtk_grid_view_new(nil, nil)!
     gtk_grid_view_set_factory(OpaquePointer(grid), factory.nativeFactory)
 }
 
 @MainActor
-private func prefetching(urls: [URL], grid: UnsafeMutableRawPointer) {
+private func prefetching(grid: UnsafeMutableRawPointer) {
     let prefetcher: ListPrefetcher
-    prefetcher = ListPrefetcher(view: WidgetPointer(grid)) { position in ImageRequest(url: urls[position]) }
+    prefetcher = ListPrefetcher(view: WidgetPointer(grid), items: OpaquePointer.init) { item in
+        URL(string: String(cString: gtk_string_object_get_string(item)))
+    }
     _ = prefetcher
 }
 

@@ -5,19 +5,37 @@ import GtkWebImage
 // The samples of Lists.md, compiled. What they do not declare is a parameter here.
 
 @MainActor
-private func cells(urls: [URL], grey: ImageColor) {
-    let factory = ImageListFactory(width: 160, height: 120) { position in urls[position] }
-    let grid = gtk_grid_view_new(nil, nil)!
-    gtk_grid_view_set_factory(OpaquePointer(grid), factory.nativeFactory)
+private func ofBinding() {
+    let factory = ImageListFactory(items: PhotoItem.init(raw:), width: 160, height: 120) { photo in photo.url }
+    _ = factory
+}
 
+/// A class of a binding.
+private struct PhotoItem {
+    let raw: UnsafeMutableRawPointer
+    var url: URL? { nil }
+}
+
+@MainActor
+private func byExpression(expression: OpaquePointer) {
+    let factory = ImageListFactory(items: { $0 }, width: 160, height: 120) { item -> URL? in
+        var value = GValue()
+        guard gtk_expression_evaluate(expression, item, &value) != 0 else { return nil }
+        defer { g_value_unset(&value) }
+        return g_value_get_string(&value).flatMap { URL(string: String(cString: $0)) }
+    }
+    _ = factory
+}
+
+@MainActor
+private func byPosition(urls: [URL], grey: ImageColor) {
     let rounded = ImageListFactory(
         width: 160,
         height: 120,
         placeholder: .color(grey),
         configure: { picture in
-            let cell: UnsafeMutablePointer<GtkWidget> = picture.native()
-            gtk_widget_add_css_class(cell, "rounded")
-            gtk_widget_set_overflow(cell, GTK_OVERFLOW_HIDDEN)
+            gtk_widget_add_css_class(picture.native(), "rounded")
+            gtk_widget_set_overflow(picture.native(), GTK_OVERFLOW_HIDDEN)
             picture.imageTransition = .crossfade()
         },
         request: { position in ImageRequest(url: urls[position], cachePolicy: .cachedElseLoad) }
@@ -31,7 +49,9 @@ func wholeList(urls: [URL], window: UnsafeMutablePointer<GtkWindow>) {
     let model = gtk_string_list_new(nil)
     for url in urls { gtk_string_list_append(model, url.absoluteString) }
     let selection = gtk_no_selection_new(model)
-    let factory = ImageListFactory(width: 160, height: 120) { position in urls[position] }
+    let factory = ImageListFactory(items: OpaquePointer.init, width: 160, height: 120) { item in
+        URL(string: String(cString: gtk_string_object_get_string(item)))
+    }
     let view = gtk_grid_view_new(selection, nil)
     gtk_grid_view_set_factory(OpaquePointer(view), factory.nativeFactory)
     let scrolled = gtk_scrolled_window_new()
@@ -68,12 +88,9 @@ func unbind(_ item: OpaquePointer) {
 }
 
 @MainActor
-private func ahead(urls: [URL], attachments: [[URL]], grid: OpaquePointer) {
-    let prefetcher = ListPrefetcher(view: WidgetPointer(grid)) { position in
-        ImageRequest(url: urls[position])
-    }
+private func ahead(grid: OpaquePointer) {
+    let prefetcher = ListPrefetcher(view: WidgetPointer(grid), items: PhotoItem.init(raw:)) { photo in photo.url }
     prefetcher.screensAhead = 2
-    prefetcher.additionalRequests = { position in attachments[position].map { ImageRequest(url: $0) } }
 }
 
 @MainActor
