@@ -15,7 +15,7 @@ final class ListStage {
     private let model: OpaquePointer
 
     /// - Parameter imageSize: The size of the files. Default: that of the cells.
-    init(
+    convenience init(
         count: Int,
         width: Int = 120,
         height: Int = 90,
@@ -24,9 +24,7 @@ final class ListStage {
         placeholder: ImagePlaceholder? = nil
     ) throws {
         let stage = try Stage()
-        self.stage = stage
         let urls = (0..<count).map { stage.url(Self.color($0), imageSize ?? "\(width)x\(height)") }
-        self.urls = urls
         let factory = ImageListFactory(
             width: width,
             height: height,
@@ -37,7 +35,14 @@ final class ListStage {
         )
         let strings = gtk_string_list_new(nil)!
         for index in 0..<count { gtk_string_list_append(strings, "\(index)") }
-        model = gtk_no_selection_new(strings)!
+        self.init(stage, urls, model: gtk_no_selection_new(strings), factory, isGrid: isGrid)
+    }
+
+    /// - Parameter model: The GtkSelectionModel, which the list takes over.
+    init(_ stage: Stage, _ urls: [URL], model: OpaquePointer, _ factory: ImageListFactory, isGrid: Bool) {
+        self.stage = stage
+        self.urls = urls
+        self.model = model
         let native = OpaquePointer(g_object_ref(.init(factory.nativeFactory))!)
         list = isGrid ? gtk_grid_view_new(model, native) : gtk_list_view_new(model, native)
         scrolled = gtk_scrolled_window_new()

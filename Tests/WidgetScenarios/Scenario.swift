@@ -27,7 +27,8 @@ struct Scenario: Sendable {
     /// The scenarios of all files. A test compares this list with the sources, so that no file is left out.
     static let all: [Scenario] =
         mainLoop + showing + placeholders + rebinding + lifetime + sizes + failures + refreshing + widgets + progressive
-        + observation + places + states + transitions + indicators + lists + lazyRows + interop + names + teardown
+        + observation + places + states + transitions + indicators + lists + models + lazyRows + interop + names
+        + teardown
         + animations
         + animationsInView + handlers + soaks + displays + trees + desktop + variants + focus + blending + interceptors
         + zoom
