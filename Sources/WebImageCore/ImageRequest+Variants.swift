@@ -27,6 +27,17 @@ extension ImageRequest {
         take(rank, of: variants, keys)
     }
 
+    /// The request for the file of a style.
+    package func inStyle(isDark: Bool) -> ImageRequest {
+        guard isDark, let dark = darkURL else { return self }
+        var request = self
+        request.forgetVariants()
+        request.url = dark
+        request.cacheKey = cacheKey.map { "dark \($0)" }
+        (request.darkURL, request.previewURL, request.lowDataURL) = (nil, nil, nil)
+        return request
+    }
+
     /// Whether a part of the request is meant only for the host of its URL, or the image comes from another source.
     var isForHostOfURL: Bool {
         guard hasRareAttributes else { return false }

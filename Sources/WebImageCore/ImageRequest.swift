@@ -84,6 +84,14 @@ public struct ImageRequest: Hashable, Sendable {
         get { extended.lowDataURL }
         set { change { $0.lowDataURL = newValue } }
     }
+    /// The URL that a widget loads instead while the style of the app is dark, which libadwaita says, or else GTK's settings or the name
+    /// of its theme; your own style sheet does not count. When the style changes, the widget keeps the image until it has the other
+    /// one, which it takes from memory at once. ``previewURL``, ``lowDataURL`` and ``variants`` are only for ``url``.
+    /// If ``cacheKey`` is set, "dark " precedes it. Loads without a widget ignore this URL. Default: none.
+    public var darkURL: URL? {
+        get { storage.box?.value.darkURL }
+        set { change { $0.darkURL = newValue } }
+    }
     /// The URL of a small version. The partial handler receives it if it arrives before the load of the image ends. Default: none.
     public var previewURL: URL? {
         get { extended.previewURL }
@@ -252,6 +260,7 @@ private struct ExtendedAttributes: Hashable, Sendable {
     var loader: ComparedByIdentity?
     var fallbackURLs: [URL] = []
     var lowDataURL: URL?
+    var darkURL: URL?
     var previewURL: URL?
     var progressiveOptions = ProgressiveOptions()
     var variants: ImageVariants?

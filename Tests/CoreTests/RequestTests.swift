@@ -113,6 +113,20 @@ struct RequestTests {
         #expect(try await fixture.manager.response(for: request).image.pixelSize == large)
     }
 
+    @Test("The request for a dark style has the dark URL and a key of its own")
+    func dark() {
+        let fixture = ManagerFixture()
+        var request = ImageRequest(url: fixture.url("a"), priority: .high)
+        #expect(request.inStyle(isDark: true) == request)
+        request.darkURL = fixture.url("dark")
+        request.previewURL = fixture.url("small")
+        request.variants = ImageVariants(url: fixture.url("a"), widths: [100: fixture.url("100")])
+        #expect(request.inStyle(isDark: false) == request)
+        #expect(request.inStyle(isDark: true) == ImageRequest(url: fixture.url("dark"), priority: .high))
+        request.cacheKey = "logo"
+        #expect(request.inStyle(isDark: true).sourceKey == "dark logo")
+    }
+
     @Test("The preview is shown until the image is loaded, and not after it")
     func preview() {
         let fixture = ManagerFixture(holdsResponses: true)

@@ -31,7 +31,7 @@ struct Scenario: Sendable {
         + teardown
         + animations
         + animationsInView + handlers + soaks + displays + trees + desktop + variants + focus + blending + interceptors
-        + zoom
+        + zoom + styles
         + inspector + inspectorViews
 }
 

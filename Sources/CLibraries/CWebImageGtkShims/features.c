@@ -32,6 +32,14 @@ OPTIONAL_FUNCTION(gdk_cicp_params_set_transfer_function, void, (GObject *, guint
 OPTIONAL_FUNCTION(gdk_cicp_params_set_matrix_coefficients, void, (GObject *, guint))
 OPTIONAL_FUNCTION(gdk_cicp_params_set_range, void, (GObject *, int))
 OPTIONAL_FUNCTION(gdk_cicp_params_build_color_state, void *, (GObject *, GError **))
+// libadwaita 1.0
+OPTIONAL_FUNCTION(adw_style_manager_get_default, GObject *, (void))
+
+GObject *gwi_adwaita_style(void) {
+    // The type exists once adw_init was called.
+    GObject *(*get_default)(void) = g_type_from_name("AdwStyleManager") ? optional_adw_style_manager_get_default() : NULL;
+    return get_default ? get_default() : NULL;
+}
 
 double gwi_widget_get_scale(GtkWidget *widget) {
     GtkNative *native = optional_gdk_surface_get_scale() ? gtk_widget_get_native(widget) : NULL;

@@ -41,6 +41,15 @@ extension UnsafeMutableRawPointer {
         return made
     }
 
+    /// The text that a property holds; empty if there is none.
+    func text(_ name: String) -> String {
+        var value = GValue()
+        g_value_init(&value, g_type_from_name("gchararray"))
+        defer { g_value_unset(&value) }
+        g_object_get_property(assumingMemoryBound(to: GObject.self), name, &value)
+        return g_value_get_string(&value).map { String(cString: $0) } ?? ""
+    }
+
     /// The object that a property holds. The caller does not own a reference.
     func objectProperty(_ name: String) -> UnsafeMutableRawPointer? {
         var value = GValue()

@@ -218,7 +218,7 @@ public final class ListPrefetcher {
             var earlier = tasks[position] ?? []
             tasks[position] = requests(at: position).compactMap { wanted in
                 if let known = earlier.take(wanted) ?? moved.take(wanted) { return known }
-                var request = wanted
+                var request = wanted.darkURL == nil ? wanted : wanted.inStyle(isDark: DarkStyle.isOn)
                 // A request without a size waits until a cell has one.
                 guard let size = request.decodeSize ?? cellSize else { return nil }
                 request.decodeSize = size

@@ -37,13 +37,14 @@ func giveASize(button: Button, picture: Picture) {
 }
 
 @MainActor
-private func loads(picture: Picture, url: URL, small: URL, other: URL) {
+private func loads(picture: Picture, url: URL, dark: URL, small: URL, other: URL) {
     let task = picture.setImage(with: url)
     task.cancel()
     picture.cancelImageLoad()
 
     var request = ImageRequest(url: url)
     request.previewURL = small
+    request.darkURL = dark
     request.fallbackURLs = [other]
     picture.setImage(with: request)
 }

@@ -29,6 +29,9 @@ double gwi_widget_get_scale(GtkWidget *widget);
 // Names an item of a list for assistive technology, which GTK offers since 4.12; before, the widget around its child is named.
 void gwi_list_item_set_accessible_label(GtkListItem *item, const char *label);
 
+// The AdwStyleManager of an app that uses libadwaita; NULL in other apps.
+GObject *gwi_adwaita_style(void);
+
 // Whether a texture can name Display P3 as its colours, which GTK offers since 4.16.
 gboolean gwi_texture_has_display_p3(void);
 

@@ -277,6 +277,7 @@ final class ImageSlot {
             guard current?.task === task else { return }
             followCancellation(of: task)
         }
+        noteStyle()
         let size = current?.image.decodeSize ?? target.decodeSize()
         let (prepared, hit) = lookIntoMemory(size)
         guard current?.task === task else { return }
@@ -328,6 +329,7 @@ final class ImageSlot {
             return
         }
         current?.state = .loading
+        let prepared = noteStyle() ? nil : prepared
         placeholders.load(at: size)
         target.content?.beginLoading(configuration.indicator)
         accessibility.isBusy = true

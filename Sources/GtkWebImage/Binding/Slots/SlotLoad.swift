@@ -45,6 +45,8 @@ struct SlotLoad: Sendable {
     var refinement = Refinement.idle
     /// The rank of the requested file among the variants of the image, the smallest first; `nil` without variants.
     var variantRank: Int?
+    /// Whether the image is the one for a dark style, if it has one.
+    var isDark = false
     /// Whether the previous load has left the image, or a fallback, on display, which is better than a placeholder.
     var keepsImage = false
     /// Set while a load that failed without a connection, or has shown a fallback, waits for the network.
@@ -142,7 +144,7 @@ struct SlotLoad: Sendable {
         for widget: WidgetReference?,
         of part: ImageRequest? = nil
     ) -> ImageRequest {
-        var result = (part ?? image).onScreen
+        var result = (part ?? image).inStyle(isDark: isDark).onScreen
         if ignoresFailureCache { result.rememberedFailure = .ignored }
         result.decodeSize = size
         // The manager's request processor may add a transformer, whose radii are in application pixels.

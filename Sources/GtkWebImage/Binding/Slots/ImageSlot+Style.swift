@@ -1,0 +1,52 @@
+import WebImageCore
+
+// An image with a URL for a dark style follows the style of the app.
+extension ImageSlot {
+    private struct WeakSlot {
+        weak var slot: ImageSlot?
+    }
+
+    /// The slots that have had such an image.
+    private static var followers: [ObjectIdentifier: WeakSlot] = [:]
+    private static var isFollowing = false
+
+    /// Notes the style for a load that is about to look for its image.
+    /// - Returns: Whether the load was prepared for another style.
+    @discardableResult
+    func noteStyle() -> Bool {
+        guard current?.image.darkURL != nil else { return false }
+        follow()
+        let isDark = DarkStyle.isOn
+        defer { current?.isDark = isDark }
+        return current?.isDark != isDark
+    }
+
+    private func follow() {
+        guard Self.followers[ObjectIdentifier(self)]?.slot == nil else { return }
+        // Entries of slots that are gone are removed now and then, so that a long list costs little.
+        if Self.followers.count % 256 == 255 { Self.followers = Self.followers.filter { $0.value.slot != nil } }
+        Self.followers[ObjectIdentifier(self)] = WeakSlot(slot: self)
+        guard !Self.isFollowing else { return }
+        Self.isFollowing = true
+        DarkStyle.observe { for follower in Self.followers.values { follower.slot?.styleChanged() } }
+    }
+
+    /// Loads the image of the other style. A load that waits takes it when it starts.
+    private func styleChanged() {
+        guard let load = current, load.image.darkURL != nil, load.isDark != DarkStyle.isOn, !load.task.isCancelled
+        else { return }
+        switch load.state {
+        case .shown, .failed:
+            // An app that shows its images itself has received its image.
+            if load.request.options.display != .manual { restart(load) }
+        case .loading:
+            current?.partialImage = nil
+            current?.showsPartialImage = false
+            current?.showsPreview = false
+            endLoading()
+            load.task.cancelChildren()
+            startTask(load.decodeSize(in: target) ?? .original)
+        case .waitingForMap, .waitingForLayout, .suspended, .detached: break
+        }
+    }
+}
