@@ -33,15 +33,3 @@ final class ProfileView {
         coverView.setImage(with: cover)
     }
 }
-
-func configureStorage() {
-    var downloader = ImageDownloader.Configuration()
-    downloader.idleTimeout = .seconds(30)
-    var configuration = ImageManager.Configuration()
-    configuration.maximumMemoryCacheByteCount = 64 << 20
-    configuration.diskCache?.maximumByteCount = 200_000_000
-    configuration.diskCache?.maximumAge = .seconds(30 * 86_400)
-    configuration.retryPolicy.maximumCount = 3
-    configuration.downloader = ImageDownloader(configuration: downloader)
-    ImageManager.shared = ImageManager(configuration: configuration)
-}

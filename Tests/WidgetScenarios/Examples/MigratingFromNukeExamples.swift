@@ -2,12 +2,7 @@ import FoundationEssentials
 import GtkWebImage
 import GtkWebImageWidgets
 
-// The samples of MigratingFromNuke.md, compiled. What they do not declare is here.
-
-struct User {
-    let id: String
-    let avatarURL: URL
-}
+// The sample of MigratingFromNuke.md, compiled.
 
 @MainActor
 final class PhotoCell {
@@ -28,17 +23,4 @@ final class PhotoCell {
     func prepareForReuse() {
         picture.cancelImageLoad()
     }
-}
-
-func configureCaches() {
-    var configuration = ImageManager.Configuration()
-    configuration.diskCache = ImageManager.Configuration.DiskCache(namespace: "photos")
-    configuration.maximumMemoryCacheByteCount = 64 << 20
-    ImageManager.shared = ImageManager(configuration: configuration)
-}
-
-func avatar(of user: User) async throws -> WebImage {
-    var request = ImageRequest(url: user.avatarURL, priority: .high)
-    request.cacheKey = user.id
-    return try await ImageManager.shared.image(for: request)
 }

@@ -47,17 +47,6 @@ final class PhotoScreen {
     }
 }
 
-func configureImages() {
-    var downloader = ImageDownloader.Configuration()
-    downloader.idleTimeout = .seconds(30)
-    downloader.requestModifier = .headers(["Referer": "https://example.org"])
-    var configuration = ImageManager.Configuration()
-    configuration.maximumMemoryCacheByteCount = 64 << 20
-    configuration.diskCache?.maximumAge = .seconds(30 * 86_400)
-    configuration.downloader = ImageDownloader(configuration: downloader)
-    ImageManager.shared = ImageManager(configuration: configuration)
-}
-
 struct QueueDispatcher: CallbackDispatching {
     let queue: DispatchQueue
     var isCurrent: Bool { false }
