@@ -74,6 +74,9 @@ extension ImageBinding {
         nonmutating set { WidgetSlots.of(object).manager = newValue }
     }
 
+    /// Replaces the placeholder of the load, which goes on. The placeholder is no URL.
+    package func replacePlaceholder(_ placeholder: ImagePlaceholder?) { existingSlot?.replacePlaceholder(placeholder) }
+
     /// The player of the image on display, to pause, seek and observe frames; `nil` if the image is not animated. Each
     /// image has its own player.
     public var player: AnimationPlayer? { existingSlot?.target.content?.player }

@@ -24,6 +24,12 @@ extension ImageSlot {
         placeholders.show(placeholder, manager)
     }
 
+    /// Replaces the placeholder of the load, also on display.
+    func replacePlaceholder(_ placeholder: ImagePlaceholder?) {
+        current?.request.placeholder = placeholder
+        if target.image == nil { showPlaceholder() }
+    }
+
     /// Loads a placeholder given by a URL if it does not belong to a load that will start. If the widget is hidden or
     /// its loads are suspended, the placeholder is loaded after that.
     /// - Parameter size: The size to decode at; `nil` while the widget has no size.

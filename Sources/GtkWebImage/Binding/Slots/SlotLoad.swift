@@ -29,7 +29,7 @@ struct SlotLoad: Sendable {
     /// The handle that callers hold. It loads through child tasks, one for each start.
     let task: ImageTask
     /// The request, without its handlers after the end of the load, because they may capture the widget.
-    private(set) var request: BindingRequest
+    var request: BindingRequest
     let image: ImageRequest
     /// Later requests for the same image, whose handlers are also called.
     private(set) var joined: [BindingRequest] = []

@@ -14,6 +14,7 @@ final class ChildTarget: SlotTarget {
         self.widget = widget
         self.child = child
         target = PictureTarget(child.presenter, state)
+        target.parent = widget
     }
 
     var content: PaintableContent? { target.content }

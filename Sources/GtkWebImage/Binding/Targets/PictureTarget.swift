@@ -7,6 +7,8 @@ final class PictureTarget: SlotTarget {
     private let paintable: ImagePaintable
     var content: PaintableContent? { paintable.content }
     private let presenter: PicturePresenter
+    /// The widget that the GtkPicture is the child of, whose size request counts, too.
+    var parent: WidgetReference?
 
     init(_ presenter: PicturePresenter, _ state: ButtonImageState) {
         self.presenter = presenter
@@ -61,8 +63,10 @@ final class PictureTarget: SlotTarget {
     /// it will keep. GtkPicture uses 16 application pixels for content without a size.
     private func placeholderSize(in picture: UnsafeMutablePointer<GtkWidget>) -> (width: Int?, height: Int?) {
         guard paintable.content.image == nil else { return (nil, nil) }
-        var requested: (Int32, Int32) = (-1, -1)
+        var (requested, outer): ((Int32, Int32), (Int32, Int32)) = ((-1, -1), (-1, -1))
         gtk_widget_get_size_request(picture, &requested.0, &requested.1)
+        if let parent = parent?.pointer { gtk_widget_get_size_request(parent, &outer.0, &outer.1) }
+        requested = (max(requested.0, outer.0), max(requested.1, outer.1))
         guard requested.0 < 0 || requested.1 < 0 else { return (nil, nil) }
         let size = paintable.content.size
         let (width, height) = (Int(bounded: size.width.rounded()), Int(bounded: size.height.rounded()))
