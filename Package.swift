@@ -28,11 +28,30 @@ func cLibrary(_ name: String, pkgConfig: String, debian: String) -> Target {
     )
 }
 
+/// A program of Demo/Examples.
+func example(
+    _ name: String,
+    at folder: String,
+    _ dependencies: [Target.Dependency],
+    exclude: [String] = [],
+    resources: [Resource]? = nil
+) -> Target {
+    .executableTarget(
+        name: "example-\(name)",
+        dependencies: ["GtkWebImage"] + dependencies,
+        path: "Demo/Examples/\(folder)",
+        exclude: exclude,
+        resources: resources,
+        swiftSettings: strict
+    )
+}
+
 let package = Package(
     name: "GtkWebImage",
     products: [
         .library(name: "GtkWebImage", targets: ["GtkWebImage"]),
         .library(name: "GtkWebImageWidgets", targets: ["GtkWebImageWidgets"]),
+        .library(name: "GtkWebImageBuilder", targets: ["GtkWebImageBuilder"]),
         .library(name: "GtkWebImageZoom", targets: ["GtkWebImageZoom"]),
         .library(name: "GtkWebImageInspector", targets: ["GtkWebImageInspector"]),
         .library(name: "WebImageServices", targets: ["WebImageServices"]),
@@ -98,6 +117,12 @@ let package = Package(
             dependencies: ["GtkWebImage", "WebImageLinux", "CWebImageGtk4"],
             swiftSettings: library
         ),
+        // A widget for the files of GtkBuilder.
+        .target(
+            name: "GtkWebImageBuilder",
+            dependencies: ["GtkWebImage", "WebImageCore", "WebImageLinux", "CWebImageGtk4", "CWebImageBuilderShims"],
+            swiftSettings: library
+        ),
         // What an app imports beside GtkWebImage where it needs it, and what is in no other program.
         .target(
             name: "WebImageServices",
@@ -160,6 +185,11 @@ let package = Package(
             dependencies: ["CWebImageGtk4"],
             path: "Sources/CLibraries/CWebImageGtkShims"
         ),
+        .target(
+            name: "CWebImageBuilderShims",
+            dependencies: ["CWebImageGtk4"],
+            path: "Sources/CLibraries/CWebImageBuilderShims"
+        ),
         cLibrary("CWebImageGLib", pkgConfig: "gio-unix-2.0", debian: "libglib2.0-dev"),
         cLibrary("CWebImagePixbuf", pkgConfig: "gdk-pixbuf-2.0", debian: "libgdk-pixbuf-2.0-dev"),
         cLibrary("CWebImageCurl", pkgConfig: "libcurl", debian: "libcurl4-openssl-dev"),
@@ -186,20 +216,9 @@ let package = Package(
             path: "Demo/Gallery",
             swiftSettings: strict
         ),
-
-        .executableTarget(
-            name: "example-viewer",
-            dependencies: ["GtkWebImage", "GtkWebImageWidgets", "CWebImageGtk4"],
-            path: "Demo/Examples/Viewer",
-            swiftSettings: strict
-        ),
+        example("viewer", at: "Viewer", ["GtkWebImageWidgets", "CWebImageGtk4"]),
         // The app of the page GettingStarted, which has a manifest and a C module of its own.
-        .executableTarget(
-            name: "example-first-app",
-            dependencies: ["GtkWebImage", "GtkWebImageWidgets", "CGtk4"],
-            path: "Demo/Examples/FirstApp/Sources/FirstApp",
-            swiftSettings: strict
-        ),
+        example("first-app", at: "FirstApp/Sources/FirstApp", ["GtkWebImageWidgets", "CGtk4"]),
         .systemLibrary(name: "CGtk4", path: "Demo/Examples/FirstApp/Sources/CGtk4", pkgConfig: "gtk4"),
         // The app of the page Testing, a package of its own, too, with its tests.
         .target(
@@ -222,17 +241,16 @@ let package = Package(
             dependencies: ["PhotosScenario", "WebImageTesting"],
             path: "Demo/Examples/TestedApp/Tests/PhotosTests"
         ),
-        .executableTarget(
-            name: "example-list",
-            dependencies: ["GtkWebImage", "CWebImageGtk4"],
-            path: "Demo/Examples/List",
-            swiftSettings: strict
-        ),
-        .executableTarget(
-            name: "example-pointers",
-            dependencies: ["GtkWebImage", "CWebImageGtk4"],
-            path: "Demo/Examples/Pointers",
-            swiftSettings: strict
+        example("list", at: "List", ["CWebImageGtk4"]),
+        example("pointers", at: "Pointers", ["CWebImageGtk4"]),
+        // Apps whose windows are files of GtkBuilder, which SwiftPM puts into the programs.
+        example("ui-file", at: "UIFile", ["GtkWebImageBuilder", "CGtk4"], resources: [.embedInCode("window.ui")]),
+        example(
+            "blueprint",
+            at: "Blueprint",
+            ["GtkWebImageBuilder", "CGtk4"],
+            exclude: ["window.blp"],
+            resources: [.embedInCode("window.ui")]
         ),
         // Apps ported from other libraries, each line below its original; PortedTable does what UIKit did for them.
         .target(
@@ -241,23 +259,16 @@ let package = Package(
             path: "Demo/Examples/Ported/Table",
             swiftSettings: strict
         ),
-        .executableTarget(
-            name: "example-from-sdwebimage",
-            dependencies: ["PortedTable", "GtkWebImage", "GtkWebImageWidgets", "CWebImageGtk4"],
-            path: "Demo/Examples/Ported/FromSDWebImage",
-            swiftSettings: strict
+        example(
+            "from-sdwebimage",
+            at: "Ported/FromSDWebImage",
+            ["PortedTable", "GtkWebImageWidgets", "CWebImageGtk4"]
         ),
-        .executableTarget(
-            name: "example-from-nuke",
-            dependencies: ["PortedTable", "GtkWebImage", "GtkWebImageWidgets", "CWebImageGtk4"],
-            path: "Demo/Examples/Ported/FromNuke",
-            swiftSettings: strict
-        ),
-        .executableTarget(
-            name: "example-from-kingfisher",
-            dependencies: ["PortedTable", "GtkWebImage", "GtkWebImageWidgets", "CWebImageGtk4"],
-            path: "Demo/Examples/Ported/FromKingfisher",
-            swiftSettings: strict
+        example("from-nuke", at: "Ported/FromNuke", ["PortedTable", "GtkWebImageWidgets", "CWebImageGtk4"]),
+        example(
+            "from-kingfisher",
+            at: "Ported/FromKingfisher",
+            ["PortedTable", "GtkWebImageWidgets", "CWebImageGtk4"]
         ),
 
         // The tests.
@@ -350,9 +361,9 @@ let package = Package(
         .executableTarget(
             name: "WidgetScenarios",
             dependencies: [
-                "GtkWebImage", "GtkWebImageWidgets", "GtkWebImageZoom", "GtkWebImageInspector", "WebImageServices",
-                "WebImageDesktop", "WebImagePDF", "ForeignBinding", "WebImageTesting", "TestSupport", "CWebImageGtk4",
-                "CWebImageGtkShims",
+                "GtkWebImage", "GtkWebImageWidgets", "GtkWebImageBuilder", "GtkWebImageZoom", "GtkWebImageInspector",
+                "WebImageServices", "WebImageDesktop", "WebImagePDF", "ForeignBinding", "WebImageTesting",
+                "TestSupport", "CWebImageGtk4", "CWebImageGtkShims",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/WidgetScenarios",
@@ -364,6 +375,7 @@ let package = Package(
                 "WebImageCore", "WebImageFormats", "WebImageLinux", "WebImageTesting", "TestSupport", "TestTraits",
                 "WidgetScenarios",
                 "webimage-gallery", "example-viewer", "example-list", "example-pointers", "example-first-app",
+                "example-ui-file", "example-blueprint",
                 "example-from-sdwebimage", "example-from-nuke", "example-from-kingfisher", "Swift5App", "Swift6App",
                 "DeclarativeApp",
                 // Not AllocationWorker, which the tests start all the same: a dependency is linked into the tests, whose

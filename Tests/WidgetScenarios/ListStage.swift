@@ -1,6 +1,7 @@
 internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
+import GtkWebImageBuilder
 import WebImageLinux
 import WebImageTesting
 
@@ -49,6 +50,23 @@ final class ListStage {
         gtk_scrolled_window_set_child(scrolled.opaque, list)
         gtk_widget_set_vexpand(scrolled, 1)
         stage.append(scrolled)
+    }
+
+    /// Makes a list from a file of GtkBuilder with the objects `scrolled`, `list`, `model` and `strings`, whose strings are the URLs.
+    init(file: String, count: Int) throws {
+        WebPicture.register()
+        let stage = try Stage()
+        self.stage = stage
+        urls = (0..<count).map { stage.url(Self.color($0), "120x90") }
+        let builder = try BuilderStage.load(file)
+        let object = { (name: String) in try require(gtk_builder_get_object(builder, name), name) }
+        let strings = try object("strings").opaque
+        for url in urls { gtk_string_list_append(strings, url.absoluteString) }
+        model = try object("model").opaque
+        list = try object("list").as(GtkWidget.self)
+        scrolled = try object("scrolled").as(GtkWidget.self)
+        stage.append(scrolled)
+        g_object_unref(UnsafeMutableRawPointer(builder))
     }
 
     /// The colour of a row, which no other row has.

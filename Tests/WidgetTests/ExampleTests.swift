@@ -13,7 +13,10 @@ struct ExampleTests {
         .ok(TestImage.solid(color, size: PixelSize(width: 320, height: 240)), contentType: "image/png")
     }
 
-    @Test("Each example shows the image of its URL", arguments: ["example-viewer", "example-pointers"])
+    @Test(
+        "Each example shows the image of its URL",
+        arguments: ["example-viewer", "example-pointers", "example-ui-file", "example-blueprint"]
+    )
     func shows(name: String) throws {
         let server = try LocalImageServer(handler: Self.answer)
         try expectImage(on: GalleryScreen([server.url("/a.png").absoluteString], program: BuiltProgram.path(name)))
@@ -56,7 +59,10 @@ struct ExampleTests {
         #expect(isThere, "\(screen.output)")
     }
 
-    @Test("Each example prints its usage without arguments", arguments: ["viewer", "pointers", "list"])
+    @Test(
+        "Each example prints its usage without arguments",
+        arguments: ["viewer", "pointers", "list", "ui-file", "blueprint"]
+    )
     func usage(name: String) throws {
         let result = try ChildProcess.run(BuiltProgram.path("example-\(name)"))
         #expect(result.exitCode == 2 && result.output.hasPrefix("Usage: example-\(name) "), "\(result.output)")
