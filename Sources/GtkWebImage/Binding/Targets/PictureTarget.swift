@@ -7,7 +7,7 @@ final class PictureTarget: SlotTarget {
     private let paintable: ImagePaintable
     var content: PaintableContent? { paintable.content }
     private let presenter: PicturePresenter
-    /// The widget that the GtkPicture is the child of, whose size request counts, too.
+    /// The widget whose `child` the GtkPicture is. Its size request counts, too, if there is nothing between them.
     var parent: WidgetReference?
 
     init(_ presenter: PicturePresenter, _ state: ButtonImageState) {
@@ -65,7 +65,9 @@ final class PictureTarget: SlotTarget {
         guard paintable.content.image == nil else { return (nil, nil) }
         var (requested, outer): ((Int32, Int32), (Int32, Int32)) = ((-1, -1), (-1, -1))
         gtk_widget_get_size_request(picture, &requested.0, &requested.1)
-        if let parent = parent?.pointer { gtk_widget_get_size_request(parent, &outer.0, &outer.1) }
+        if let parent = parent?.pointer, gtk_widget_get_parent(picture) == parent {
+            gtk_widget_get_size_request(parent, &outer.0, &outer.1)
+        }
         requested = (max(requested.0, outer.0), max(requested.1, outer.1))
         guard requested.0 < 0 || requested.1 < 0 else { return (nil, nil) }
         let size = paintable.content.size
