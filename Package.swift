@@ -208,9 +208,8 @@ let package = Package(
         .executableTarget(
             name: "webimage-gallery",
             dependencies: [
-                "GtkWebImage", "GtkWebImageWidgets", "GtkWebImageZoom", "GtkWebImageInspector", "WebImageServices",
-                "WebImageTesting", "CWebImageAdwaita", "CWebImageGtk4",
-                "CWebImageGtkShims",
+                "GtkWebImage", "GtkWebImageBuilder", "GtkWebImageWidgets", "GtkWebImageZoom", "GtkWebImageInspector",
+                "WebImageServices", "WebImageTesting", "CWebImageAdwaita", "CWebImageGtk4", "CWebImageGtkShims",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Demo/Gallery",

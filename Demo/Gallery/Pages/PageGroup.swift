@@ -22,7 +22,8 @@ struct PageGroup {
                 title: tr("Basics"),
                 entries: [
                     Entry(.wall, icon: "view-grid"), Entry(.buttons, icon: "input-mouse"),
-                    Entry(.sizes, icon: "zoom-fit-best"), Entry(.links, icon: "insert-link"),
+                    Entry(.sizes, icon: "zoom-fit-best"), Entry(.builder, icon: "text-x-generic"),
+                    Entry(.links, icon: "insert-link"),
                     Entry(.accessibility, icon: "preferences-desktop-accessibility"),
                 ]
             ),
