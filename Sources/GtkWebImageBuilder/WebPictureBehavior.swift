@@ -16,8 +16,8 @@ final class WebPictureBehavior {
     private var transition = GWI_WEB_PICTURE_NO_TRANSITION
     /// The placeholder of the properties, decoded when a load first needs it.
     private var knownPlaceholder: ImagePlaceholder??
-    /// The progress of the widget, observed from the first load on.
-    private var progress: ImageProgress?
+    /// The progress of all loads, also of those that the app starts by the other calls of the library.
+    private lazy var progress = view.imageProgress
     /// Why the text in `uri` is not loaded at all.
     private var invalidURI: ImageError?
     private var loadCount = 0
@@ -36,6 +36,7 @@ final class WebPictureBehavior {
 
     init(_ widget: UnsafeMutableRawPointer) {
         self.widget = widget.assumingMemoryBound(to: GtkWidget.self)
+        observe()
     }
 
     /// Cancels the load. The widget may still be referenced, and shows nothing from now on.
@@ -108,10 +109,6 @@ final class WebPictureBehavior {
         loadCount += 1
         (isSignalled, invalidURI) = (false, nil)
         gwi_web_picture_set_failed(widget, 0)
-        if progress == nil {
-            progress = view.imageProgress
-            observe()
-        }
         guard let uri = text(GWI_WEB_PICTURE_URI) else { return view.clearImage(placeholder: placeholder) }
         guard let url = URL(string: uri) else {
             view.clearImage(placeholder: placeholder)
@@ -139,7 +136,6 @@ final class WebPictureBehavior {
 
     private var status: Status {
         if let invalidURI { return Status(state: GWI_WEB_PICTURE_FAILED, error: invalidURI.description) }
-        guard let progress else { return Status() }
         switch progress.state {
         case .idle: return Status()
         case .loading: return Status(state: GWI_WEB_PICTURE_LOADING, progress: progress.fraction)
@@ -151,7 +147,7 @@ final class WebPictureBehavior {
     /// Arranges to report the next change in a later turn of the main loop, when GtkBuilder has connected the handlers.
     private func observe() {
         withObservationTracking {
-            _ = (progress?.state, progress?.fraction)
+            _ = (progress.state, progress.fraction)
         } onChange: { [weak self] in
             MainLoopDispatcher.shared.dispatch { MainActor.assumeIsolated { self?.report() } }
         }

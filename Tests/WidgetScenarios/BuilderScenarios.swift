@@ -203,6 +203,22 @@ extension Scenario {
             expectEqual(ui.picture.currentImage?.color, 1)
         },
 
+        Scenario("A WebPicture without a uri tells of the loads that the app starts with the calls of the library") {
+            let stage = try Stage()
+            let ui = try BuilderStage(
+                stage,
+                #"<child type="failure"><object class="GtkLabel" id="label"/></child>"#
+            )
+            let label = try ui.widget("label")
+            stage.present()
+            ui.picture.setImage(with: stage.server.url("/missing"))
+            ui.wait(for: "failed")
+            expect(ui.state == "failed" && gtk_widget_get_mapped(label) != 0)
+            ui.picture.setImage(with: stage.url(0x336699, "8x8"))
+            ui.wait(for: "loaded")
+            expect(ui.state == "shown" && gtk_widget_get_mapped(label) == 0)
+        },
+
         Scenario("A uri that is none, or that no loader takes, fails with a remedy, and the next one loads") {
             let stage = try Stage()
             let ui = try BuilderStage(stage, "")
