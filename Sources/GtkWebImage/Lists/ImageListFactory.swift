@@ -57,10 +57,7 @@ public final class ImageListFactory {
     /// Creates a factory of cells that load what a closure returns for their positions in the view's model. If the model is
     /// sorted or filtered, these are no positions in your array; use the items.
     ///
-    /// The other parameters are the same as for a factory by items.
-    /// - Parameters:
-    ///   - imageDescription: Returns the text for the image at a position.
-    ///   - request: Returns the URL or the ImageRequest for a position; `nil` for an empty cell.
+    /// The parameters are those of a factory by items, with a position for each item.
     public convenience init<Source: ImageRequestConvertible>(
         width: Int = -1,
         height: Int = -1,

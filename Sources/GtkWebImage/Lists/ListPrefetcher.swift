@@ -66,10 +66,8 @@ public final class ListPrefetcher {
         }
     }
 
-    /// Starts watching a list whose positions tell what to load. The other parameters are the same as for a list by items.
-    /// - Parameters:
-    ///   - additionalRequests: Returns requests for further images of a row. Default: none.
-    ///   - request: Returns the URL or the ImageRequest for a position of the view's model.
+    /// Starts watching a list whose positions in the view's model tell what to load. The parameters are those of a list by
+    /// items, with a position for each item.
     public convenience init<Source: ImageRequestConvertible>(
         view: some GtkWidgetConvertible,
         prefetcher: ImagePrefetcher = .shared,
