@@ -10,6 +10,7 @@ struct FrameSequence: FrameSource {
     let durations: [Duration]
     let loopCount: Int
     let hasAlpha: Bool
+    let isSequential = true
     /// Makes a decoder that stands before the first frame. Each of its calls draws the next one.
     let makeDecoder: @Sendable () throws(ImageError) -> (FrameCanvas) throws(ImageError) -> Void
 
@@ -33,16 +34,11 @@ struct FrameSequence: FrameSource {
     }
 
     func draw(_ index: Int, on canvas: FrameCanvas) throws(ImageError) {
-        let decoder: (next: Int, draw: (FrameCanvas) throws(ImageError) -> Void)
-        if let known = canvas.decoder, known.next <= index {
-            decoder = known
-        } else {
-            decoder = (0, try makeDecoder())
-        }
+        let decoder = if index > 0, let known = canvas.decoder { known } else { try makeDecoder() }
         // A decoder that has thrown is not used again.
         canvas.decoder = nil
-        for _ in decoder.next...index { try decoder.draw(canvas) }
-        canvas.decoder = (index + 1, decoder.draw)
+        try decoder(canvas)
+        canvas.decoder = decoder
     }
 }
 

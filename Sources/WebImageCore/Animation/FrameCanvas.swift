@@ -2,8 +2,15 @@ import Glibc
 
 /// Decodes the pixels of single frames, in any order.
 package protocol FrameSource: Sendable {
+    /// Whether each frame is drawn after the one before it, even if it covers that. Default: no.
+    var isSequential: Bool { get }
+
     /// Decodes a frame and draws it onto the canvas at its position.
     func draw(_ index: Int, on canvas: FrameCanvas) throws(ImageError)
+}
+
+extension FrameSource {
+    package var isSequential: Bool { false }
 }
 
 /// The canvas on which the frames of an animation are composed. It starts transparent; alpha is premultiplied.
@@ -12,7 +19,7 @@ package final class FrameCanvas {
     /// RGBA pixels, row after row.
     package let pixels: UnsafeMutablePointer<UInt32>
     /// Draws the next frame of a source that decodes frames in their order only. Players share no canvas, hence no decoder.
-    package var decoder: (next: Int, draw: (FrameCanvas) throws(ImageError) -> Void)?
+    package var decoder: ((FrameCanvas) throws(ImageError) -> Void)?
     /// Whether an image has taken over the memory.
     private var isTaken = false
 

@@ -39,7 +39,7 @@ package final class FrameComposer: InterruptibleFrameDecoding, @unchecked Sendab
     ) {
         (self.source, self.layouts, self.size, self.target) = (source, layouts, size, target)
         (self.orientation, self.options) = (orientation, options)
-        isIndependent = layouts.independence(on: size)
+        isIndependent = source.isSequential ? layouts.indices.map { $0 == 0 } : layouts.independence(on: size)
         hasAlpha = layouts.hasTransparency(on: size)
     }
 

@@ -80,6 +80,13 @@ struct FrameSequenceTests {
         #expect(log.counts == [4, 2, 13])
     }
 
+    @Test("A frame far ahead is reached in steps, between which a worker serves others")
+    func steps() throws {
+        let player = try animation().makeInterruptibleDecoder()
+        let reached = try (0..<4).map { _ in try player.frame(towards: 3) { true }.index }
+        #expect(reached == [0, 1, 2, 3] && log.counts == [2, 1, 5])
+    }
+
     @Test("A player that releases its memory releases its decoder")
     func release() throws {
         let player = try animation().makeInterruptibleDecoder()
