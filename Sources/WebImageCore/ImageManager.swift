@@ -113,13 +113,16 @@ public final class ImageManager: Sendable {
     /// Opens a connection to the server of an https URL before you know which images you need, such as when a search
     /// field gets the focus. The first load then saves the time of the handshakes. Returns at once; any thread.
     ///
-    /// Nothing is sent, so only servers with HTTP/2 or HTTP/3 keep the connection open, for up to two minutes. Failures,
-    /// and URLs that `shouldLoad` refuses, have no effect. Loads and prefetches connect by themselves.
+    /// Nothing is sent, so only servers with HTTP/2 or HTTP/3 keep the connection open, for up to two minutes; with
+    /// HTTP/1.1 nothing is gained. At most four servers are connected to at a time; further calls, failures, and URLs that
+    /// `shouldLoad` refuses, have no effect. Loads and prefetches connect by themselves.
     public func preconnect(to url: URL) {
         guard url.scheme?.lowercased() == "https", networkStatus.isAvailable, dependencies.shouldLoad?(url) != false,
             let loader = loaders.loader(for: url) as? any NetworkLoading
         else { return }
-        loader.preconnect(to: url)
+        var request = LoaderRequest(url: url)
+        (request.connectsOnly, request.shouldLoad) = (true, dependencies.shouldLoad)
+        _ = loader.load(request) { _ in }
     }
 
     /// Removes an image from the failure cache, so that the next load tries again.

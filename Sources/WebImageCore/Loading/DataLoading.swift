@@ -48,9 +48,6 @@ package protocol NetworkLoading: DataLoading {
 
     /// Tells the loader that existing connections may be dead.
     func networkDidChange()
-
-    /// Opens a connection to the server of a URL.
-    func preconnect(to url: URL)
 }
 
 extension DataLoading {

@@ -72,12 +72,6 @@ public final class ImageDownloader: NetworkLoading {
 
     package func networkDidChange() { commands.post(.noteNetworkChange) }
 
-    package func preconnect(to url: URL) {
-        var request = LoaderRequest(url: url, priority: .high)
-        request.connectsOnly = true
-        _ = load(request) { _ in }
-    }
-
     /// Whether the scheme is `http` or `https`.
     public func canLoad(_ url: URL) -> Bool {
         switch url.scheme?.lowercased() {

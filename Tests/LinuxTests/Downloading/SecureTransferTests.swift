@@ -62,7 +62,9 @@ struct SecureTransferTests {
     func preconnectWithHTTP1() throws {
         let downloader = downloader()
         #expect(try Download(downloader, nginx.url("0.bin")).end().metrics?.isReusedConnection == false)
-        downloader.preconnect(to: nginx.url("1.bin"))
+        var request = LoaderRequest(url: nginx.url("1.bin"))
+        request.connectsOnly = true
+        _ = downloader.load(request) { _ in }
         #expect(try Download(downloader, nginx.url("2.bin")).end().metrics?.isReusedConnection == true)
     }
 

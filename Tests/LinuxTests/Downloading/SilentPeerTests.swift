@@ -86,6 +86,24 @@ struct SilentPeerTests {
         _ = try Download(downloader, server.url("/b")).end()
         #expect(Set(server.requests.map(\.connection)).count == 3)
     }
+
+    @Test("Connections that are opened early take few of the places of loads")
+    func preconnect() throws {
+        let gate = Gate()
+        gate.close()
+        defer { gate.open() }
+        let servers = try (0..<10).map { _ in try RawServer { _ in gate.wait() } }
+        let downloader = ImageDownloader()
+        for server in servers + servers {
+            var request = LoaderRequest(url: URL(string: "https://127.0.0.1:\(server.port)/a.png")!)
+            request.connectsOnly = true
+            _ = downloader.load(request) { _ in }
+        }
+        let image = try LocalImageServer { _ in .ok(Data([1, 2, 3]), contentType: "image/png") }
+        #expect(try Download(downloader, image.url("/a.png")).end().data == Data([1, 2, 3]))
+        #expect(EventLog<Int>.poll { downloader.transferCounts == (4, 0) })
+        downloader.cancelAllTransfers()
+    }
 }
 
 /// Passes bytes between clients and a server on 127.0.0.1.

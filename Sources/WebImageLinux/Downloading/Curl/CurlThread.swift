@@ -190,7 +190,11 @@ extension CurlThread {
             updatePriority(of: transfer)
             return
         }
-        guard !key.connectsOnly || !unsharedOrigins.contains(key.url.origin) else { return }
+        if key.connectsOnly {
+            // They must not take the places of loads.
+            let others = transfers.keys.filter(\.connectsOnly).map(\.url.origin)
+            guard others.count < 4, !(others + unsharedOrigins).contains(key.url.origin) else { return }
+        }
         let age = operation.request.age
         let transfer = CurlTransfer(key, number: serial.next(), age: age, configuration: configuration)
         transfers[key] = transfer

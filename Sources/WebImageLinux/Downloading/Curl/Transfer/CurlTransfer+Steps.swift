@@ -100,7 +100,7 @@ extension CurlTransfer {
     /// - Parameter error: The error to report if the app has no credential.
     private func askForCredential(insteadOf error: ImageError) -> Outcome {
         let request = exchange.request
-        guard let ask = request.configuration.credential, let challenge = exchange.challenge,
+        guard !key.connectsOnly, let ask = request.configuration.credential, let challenge = exchange.challenge,
             case let (party, attempt) = (challenge.party, request.attemptCounts[challenge.party, default: 0] + 1),
             attempt <= Self.maximumAttemptCount
         else { return .failed(error) }
