@@ -78,7 +78,7 @@ final class WebPictureBehavior {
         case GWI_WEB_PICTURE_ALTERNATIVE_TEXT: view.setImageDescription(texts[property])
         default:
             knownPlaceholder = nil
-            if text(GWI_WEB_PICTURE_URI) == nil {
+            if text(GWI_WEB_PICTURE_URI) == nil || invalidURI != nil {
                 load()
             } else if status.state != GWI_WEB_PICTURE_SHOWN {
                 view.imageBinding.replacePlaceholder(placeholder)
@@ -113,7 +113,7 @@ final class WebPictureBehavior {
         guard let url = URL(string: uri) else {
             view.clearImage(placeholder: placeholder)
             let remedy = "Set uri to an absolute URI, such as https://example.org/a.png or file:///tmp/a.png."
-            invalidURI = ImageError(.invalidURL, url: nil, reason: "This is no URI: \(uri)", remedy: remedy)
+            invalidURI = ImageError(.invalidURL, url: nil, reason: "This is no URI: \(uri.prefix(200))", remedy: remedy)
             return
         }
         var request = ImageRequest(url: url)
@@ -135,7 +135,9 @@ final class WebPictureBehavior {
     // Notifications
 
     private var status: Status {
-        if let invalidURI { return Status(state: GWI_WEB_PICTURE_FAILED, error: invalidURI.description) }
+        if let invalidURI, case .idle = progress.state {
+            return Status(state: GWI_WEB_PICTURE_FAILED, error: invalidURI.description)
+        }
         switch progress.state {
         case .idle: return Status()
         case .loading: return Status(state: GWI_WEB_PICTURE_LOADING, progress: progress.fraction)

@@ -211,8 +211,10 @@ extension Scenario {
             )
             let label = try ui.widget("label")
             stage.present()
-            ui.picture.setImage(with: stage.server.url("/missing"))
+            ui.uri = "http://["
             ui.wait(for: "failed")
+            ui.picture.setImage(with: stage.server.url("/missing"))
+            ui.wait(for: "failed", 2)
             expect(ui.state == "failed" && gtk_widget_get_mapped(label) != 0)
             ui.picture.setImage(with: stage.url(0x336699, "8x8"))
             ui.wait(for: "loaded")

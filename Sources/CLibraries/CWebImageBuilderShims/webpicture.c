@@ -35,6 +35,7 @@ static void update_children(WebPicture *self) {
 // Replaces a child. The failure is drawn last, above the image.
 static void replace(WebPicture *self, GtkWidget **place, GtkWidget *widget) {
     if (*place == widget) return;
+    g_return_if_fail(!widget || !gtk_widget_get_parent(widget));
     g_clear_pointer(place, gtk_widget_unparent);
     *place = widget;
     if (!widget) return;
@@ -47,6 +48,7 @@ static void replace(WebPicture *self, GtkWidget **place, GtkWidget *widget) {
 static void add_child(GtkBuildable *buildable, GtkBuilder *builder, GObject *child, const char *type) {
     WebPicture *self = (WebPicture *)buildable;
     if (g_strcmp0(type, "failure") == 0 && GTK_IS_WIDGET(child)) replace(self, &self->failure, GTK_WIDGET(child));
+    else if (GTK_IS_WIDGET(child)) GTK_BUILDER_WARN_INVALID_CHILD_TYPE(self, type ? type : "none");
     else parent_buildable->add_child(buildable, builder, child, type);
 }
 
@@ -103,11 +105,11 @@ static void measure(GtkWidget *widget, GtkOrientation orientation, int for_size,
     gtk_widget_get_size_request(widget, &width, &height);
     *minimum = *natural = 0;
     *minimum_baseline = *natural_baseline = -1;
+    if (width >= 0 && height >= 0) return;
     for (GtkWidget *child = gtk_widget_get_first_child(widget); child; child = gtk_widget_get_next_sibling(child)) {
         int child_minimum, child_natural;
         if (!gtk_widget_get_child_visible(child) || !gtk_widget_should_layout(child)) continue;
         gtk_widget_measure(child, orientation, for_size, &child_minimum, &child_natural, NULL, NULL);
-        if (width >= 0 && height >= 0) continue;
         *minimum = MAX(*minimum, child_minimum);
         *natural = MAX(*natural, child_natural);
     }
@@ -118,11 +120,16 @@ static GtkSizeRequestMode get_request_mode(GtkWidget *widget) {
     return GTK_SIZE_REQUEST_HEIGHT_FOR_WIDTH;
 }
 
+// A child that needs more is cut off at the edges.
 static void size_allocate(GtkWidget *widget, int width, int height, int baseline) {
     (void)baseline;
     for (GtkWidget *child = gtk_widget_get_first_child(widget); child; child = gtk_widget_get_next_sibling(child)) {
         if (!gtk_widget_get_child_visible(child) || !gtk_widget_should_layout(child)) continue;
-        gtk_widget_allocate(child, width, height, -1, NULL);
+        int least_width, least_height;
+        gtk_widget_measure(child, GTK_ORIENTATION_HORIZONTAL, -1, &least_width, NULL, NULL, NULL);
+        least_width = MAX(width, least_width);
+        gtk_widget_measure(child, GTK_ORIENTATION_VERTICAL, least_width, &least_height, NULL, NULL, NULL);
+        gtk_widget_allocate(child, least_width, MAX(height, least_height), -1, NULL);
     }
 }
 
