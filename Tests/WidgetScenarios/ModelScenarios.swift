@@ -33,6 +33,45 @@ extension Scenario {
             }
         },
 
+        Scenario("A list that is taken away while a cell asks what it shows leaves that cell alone") {
+            let stage = try Stage()
+            let strings = gtk_string_list_new(nil)!
+            for number in 0..<3000 {
+                gtk_string_list_append(strings, stage.url(UInt32(number), "40x30").absoluteString)
+            }
+            let scrolled = gtk_scrolled_window_new()!
+            let (starts, removals) = (EventLog<Int>(), EventLog<Int>())
+            let factory = ImageListFactory(
+                items: OpaquePointer.init,
+                width: 40,
+                height: 30,
+                manager: stage.manager,
+                imageDescription: { _ in
+                    if !starts.all.isEmpty, removals.all.isEmpty {
+                        removals.add(0)
+                        gtk_scrolled_window_set_child(scrolled.opaque, nil)
+                    }
+                    return nil
+                },
+                request: { item in URL(string: String(cString: gtk_string_object_get_string(item))) }
+            )
+            let list = gtk_list_view_new(gtk_no_selection_new(strings), nil)!
+            gtk_list_view_set_factory(list.opaque, factory.nativeFactory)
+            gtk_scrolled_window_set_child(scrolled.opaque, list)
+            gtk_widget_set_vexpand(scrolled, 1)
+            stage.append(scrolled)
+            stage.present()
+            expect(MainLoopPump.run(until: { stage.manager.runningTasks.isEmpty && stage.server.requests.count > 3 }))
+            starts.add(0)
+            let adjustment = gtk_scrolled_window_get_vadjustment(scrolled.opaque)
+            for step in 1..<40 where removals.all.isEmpty {
+                gtk_adjustment_set_value(adjustment, Double(step) * 1500)
+                stage.waitForFrame()
+            }
+            expectEqual(removals.all.count, 1)
+            stage.waitUntilIdle()
+        },
+
         Scenario("A list by items whose order is reversed prefetches what comes next in the new order") {
             // Given a list in its middle, whose next images are on their way
             let gate = ServerGate()

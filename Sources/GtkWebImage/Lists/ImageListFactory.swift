@@ -49,6 +49,8 @@ public final class ImageListFactory {
     ) {
         self.init(size: (width, height), contentFit, placeholder, manager: manager, configure: configure) { cell in
             guard let native = gtk_list_item_get_item(cell) else { return (nil, nil) }
+            g_object_ref(native)
+            defer { g_object_unref(native) }
             let item = items(UnsafeMutableRawPointer(native))
             return (imageDescription(item), request(item)?.imageRequest)
         }
@@ -96,8 +98,15 @@ public final class ImageListFactory {
         }
         native.connectWithArgument("bind") { item in
             guard let item = OpaquePointer(bitPattern: item), let child = gtk_list_item_get_child(item) else { return }
-            let picture = WidgetPointer(child)
+            // The closures of the app may remove the cell, or bind it to another item.
+            let (picture, kept) = (
+                WidgetPointer(child), [UnsafeMutableRawPointer(item), UnsafeMutableRawPointer(child)]
+            )
+            for object in kept { g_object_ref(object) }
+            defer { for object in kept { g_object_unref(object) } }
+            let bound = gtk_list_item_get_item(item)
             let (description, request) = content(item)
+            guard gtk_list_item_get_child(item) == child, gtk_list_item_get_item(item) == bound else { return }
             picture.setImageDescription(description)
             gwi_list_item_set_accessible_label(item, description)
             if let request {

@@ -188,7 +188,8 @@ public final class ListPrefetcher {
         // The slack keeps a rounding error from adding a row.
         let firstRow = (value * rowsPerPixel + 0.001).rounded(.down)
         let lastRow = ((value + gtk_adjustment_get_page_size(native)) * rowsPerPixel - 0.001).rounded(.up)
-        let (first, last) = (Int(firstRow) * columns, Int(lastRow) * columns)
+        let first = Int(bounded: firstRow).boundedProduct(columns)
+        let last = Int(bounded: lastRow).boundedProduct(columns)
         return max(0, min(first, count))..<max(0, min(max(last, first), count))
     }
 
@@ -216,7 +217,7 @@ public final class ListPrefetcher {
             var earlier = tasks[position] ?? []
             tasks[position] = requests(at: position).compactMap { wanted in
                 if let known = earlier.take(wanted) ?? moved.take(wanted) { return known }
-                var request = wanted.darkURL == nil ? wanted : wanted.inStyle(isDark: DarkStyle.isOn)
+                var request = wanted
                 // A request without a size waits until a cell has one.
                 guard let size = request.decodeSize ?? cellSize else { return nil }
                 request.decodeSize = size
@@ -232,7 +233,9 @@ public final class ListPrefetcher {
     }
 
     private func requests(at position: Int) -> [ImageRequest] {
-        model.map { requests(OpaquePointer($0.object.pointer), position) } ?? []
+        guard let model else { return [] }
+        return requests(OpaquePointer(model.object.pointer), position)
+            .map { $0.darkURL == nil ? $0 : $0.inStyle(isDark: DarkStyle.isOn) }
     }
 
     /// Cancels the prefetches outside of a range. Prefetches on screen continue: their cells join them only when they
