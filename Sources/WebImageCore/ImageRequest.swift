@@ -87,7 +87,7 @@ public struct ImageRequest: Hashable, Sendable {
     /// The URL that a widget loads instead while the style of the app is dark, which libadwaita says, or else GTK's settings or the name
     /// of its theme; your own style sheet does not count. When the style changes, the widget keeps the image until it has the other
     /// one, which it takes from memory at once. ``previewURL``, ``lowDataURL`` and ``variants`` are only for ``url``.
-    /// If ``cacheKey`` is set, "dark " precedes it. Loads without a widget ignore this URL. Default: none.
+    /// If ``cacheKey`` is set, "dark " precedes it. Loads by a manager or a zoom view ignore this URL. Default: none.
     public var darkURL: URL? {
         get { storage.box?.value.darkURL }
         set { change { $0.darkURL = newValue } }

@@ -19,7 +19,14 @@ final class LoadCounters {
     init(_ counts: LoadCounts) {
         self.counts = counts
         // Figures that get longer must not move the wall.
-        let numbers = LoadCounts.Numbers(loads: 9999, memory: 9999, disk: 9999, network: 999, failed: 99, cancelled: 9999)
+        let numbers = LoadCounts.Numbers(
+            loads: 9999,
+            memory: 9999,
+            disk: 9999,
+            network: 999,
+            failed: 99,
+            cancelled: 9999
+        )
         labels = Self.texts(numbers, longestFrame: 999).map { text in
             let label = valueLabel("", "caption")
             gtk_label_set_width_chars(OpaquePointer(label), Int32(text.count))

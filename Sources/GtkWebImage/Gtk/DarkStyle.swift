@@ -17,13 +17,15 @@ enum DarkStyle {
     static var isOn: Bool {
         if let adwaita { return adwaita.number("dark") == 1 }
         guard let settings else { return false }
+        // GTK prefers the variable, which may name a variant, as in Adwaita:dark.
+        if let theme = getenv("GTK_THEME").map({ String(cString: $0) }), !theme.isEmpty { return isDark(theme) }
         // GTK_INTERFACE_COLOR_SCHEME_DARK of GTK 4.20 is 2.
         if settings.number("gtk-interface-color-scheme") == 2 { return true }
         if settings.number("gtk-application-prefer-dark-theme") == 1 { return true }
-        // GTK prefers the variable, which may name a variant, as in Adwaita:dark.
-        let theme = getenv("GTK_THEME").map { String(cString: $0) } ?? settings.text("gtk-theme-name")
-        return theme.lowercased().hasSuffix("dark")
+        return isDark(settings.text("gtk-theme-name"))
     }
+
+    private static func isDark(_ theme: String) -> Bool { theme.lowercased().hasSuffix("dark") }
 
     /// Calls back when the style may have changed, as long as the process runs.
     static func observe(_ body: @escaping () -> Void) {

@@ -1,7 +1,7 @@
 extension WebImage {
     /// The most frequent colors, for example for a background or an accent that matches the image. Similar colors count as one.
     ///
-    /// The first frame of an animation counts. The function looks at 64x64 pixels in less than a millisecond, on any thread. Colors
+    /// The first frame of an animation counts. The function looks at 64x64 pixels, after wide colors were converted, on any thread. Colors
     /// that are about as frequent may change places between an image and its smaller version from a cache.
     /// - Parameter count: The largest number of colors. Default: 3.
     /// - Returns: Opaque colors, the most frequent first: fewer if the image has fewer, none if less than half of each pixel is opaque.
