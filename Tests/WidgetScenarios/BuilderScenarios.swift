@@ -173,6 +173,7 @@ extension Scenario {
                 <property name="uri">\(stage.url(1, "8x8"))</property>
                 <property name="retry-on-click">True</property>
                 <child type="failure"><object class="GtkLabel" id="label">
+                <property name="ellipsize">end</property>
                 <property name="label" bind-source="picture" bind-property="error-message"/>
                 </object></child>
                 """
