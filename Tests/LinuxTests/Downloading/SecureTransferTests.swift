@@ -41,15 +41,19 @@ struct SecureTransferTests {
 
     @Test("A load uses the connection that was opened before it, without a request")
     func preconnect() throws {
-        let downloader = downloader { $0.requestModifier = RequestModifier(key: "none") { _ in nil } }
+        let downloader = downloader {
+            $0.requestModifier = RequestModifier(key: "not 0") { $0.url.path() == "/0.bin" ? nil : $0 }
+        }
         var configuration = ImageManager.Configuration()
         configuration.downloader = downloader
         let manager = ImageManager(configuration: configuration)
         manager.preconnect(to: nginx.url("0.bin", .good))
-        downloader.configuration.requestModifier = nil
+        // A later transfer has ended, so that the early one has begun.
+        _ = try Download(downloader, nginx.url("2.bin")).end()
+        #expect(EventLog<Int>.poll { downloader.transferCounts == (0, 0) })
         let metrics = try Download(downloader, nginx.url("1.bin", .good)).end().metrics
         #expect(metrics?.isReusedConnection == true && metrics?.protocolName == "HTTP/2")
-        #expect(EventLog<Int>.poll { nginx.log.count == 1 })
+        #expect(EventLog<Int>.poll { nginx.log.count == 2 })
 
         configuration.shouldLoad = { _ in false }
         configuration.downloader = self.downloader()
