@@ -8,10 +8,10 @@ import WebImageLinux
 @preconcurrency @MainActor
 public enum WebPicture {
     /// Makes GtkBuilder know `WebPicture`. Call it on the main thread before the first file that names the widget; further calls do
-    /// nothing. It traps if the process has another type named WebPicture.
+    /// nothing. It traps if the process has another type named WebPicture, WebPictureState or WebPictureTransition.
     public static func register() {
         guard gwi_web_picture_register(functions) != 0 else {
-            fatalError("The process has a type named WebPicture that is not of this library. Rename that type.")
+            fatalError("The app has a type named WebPicture, WebPictureState or WebPictureTransition. Rename it.")
         }
     }
 

@@ -141,7 +141,8 @@ static GType state_type(void) {
         {GWI_WEB_PICTURE_FAILED, "GWI_WEB_PICTURE_FAILED", "failed"},
         {0, NULL, NULL},
     };
-    return g_enum_register_static("WebPictureState", values);
+    static GType type;
+    return type ? type : (type = g_enum_register_static("WebPictureState", values));
 }
 
 static GType transition_type(void) {
@@ -154,7 +155,8 @@ static GType transition_type(void) {
         {GWI_WEB_PICTURE_ZOOM, "GWI_WEB_PICTURE_ZOOM", "zoom"},
         {0, NULL, NULL},
     };
-    return g_enum_register_static("WebPictureTransition", values);
+    static GType type;
+    return type ? type : (type = g_enum_register_static("WebPictureTransition", values));
 }
 
 static void gwi_web_picture_class_init(WebPictureClass *class) {
@@ -210,7 +212,7 @@ static void gwi_web_picture_init(WebPicture *self) {
 
 gboolean gwi_web_picture_register(const GwiWebPictureFunctions *new_functions) {
     functions = new_functions;
-    return gwi_web_picture_get_type() != 0;
+    return gwi_web_picture_get_type() && state_type() && transition_type();
 }
 
 void gwi_web_picture_set_failed(GtkWidget *widget, gboolean is_failed) {

@@ -59,7 +59,7 @@ public final class ImageListFactory {
     /// Creates a factory of cells that load what a closure returns for their positions in the view's model. If the model is
     /// sorted or filtered, these are no positions in your array; use the items.
     ///
-    /// The parameters are those of a factory by items, with a position for each item.
+    /// The parameters are the same as for a factory by items. The closures receive a position instead of an item.
     public convenience init<Source: ImageRequestConvertible>(
         width: Int = -1,
         height: Int = -1,

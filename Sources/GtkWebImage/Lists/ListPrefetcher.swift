@@ -35,7 +35,7 @@ public final class ListPrefetcher {
     private var viewHandlers: [UInt] = []
     /// The tasks of each position, with the requests as the app has returned them.
     private var tasks: [Int: [Prefetch]] = [:]
-    /// Whether the positions of the tasks are those of an earlier model.
+    /// Whether the model has changed since the tasks got their positions.
     private var haveItemsMoved = false
     private var restTimer: DelayedCall?
     private var lastFirst = 0
@@ -66,8 +66,8 @@ public final class ListPrefetcher {
         }
     }
 
-    /// Starts watching a list whose positions in the view's model tell what to load. The parameters are those of a list by
-    /// items, with a position for each item.
+    /// Starts watching a list whose positions in the view's model tell what to load. The parameters are the same as for a
+    /// list by items. The closures receive a position instead of an item.
     public convenience init<Source: ImageRequestConvertible>(
         view: some GtkWidgetConvertible,
         prefetcher: ImagePrefetcher = .shared,

@@ -3,7 +3,7 @@
 
 #include <gtk/gtk.h>
 
-// The properties that Swift implements. All but the last five and GWI_WEB_PICTURE_ALTERNATIVE_TEXT decide what is loaded or shown.
+// The properties that Swift implements.
 typedef enum {
     GWI_WEB_PICTURE_URI = 1,
     GWI_WEB_PICTURE_SRCSET,
@@ -45,7 +45,7 @@ typedef struct {
     void (*release)(void *context);
 } GwiWebPictureFunctions;
 
-// Registers the type for all widgets from now on. FALSE if the process has another type of that name. `functions` must outlive them.
+// Registers the type for all widgets from now on. FALSE if the process has another type with a name of it or its enums. `functions` must outlive them.
 gboolean gwi_web_picture_register(const GwiWebPictureFunctions *functions);
 
 // Shows the child for failures in place of the image, or the image again.

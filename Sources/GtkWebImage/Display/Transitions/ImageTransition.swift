@@ -5,8 +5,8 @@ import WebImageCore
 /// How a widget changes from its content to a newly loaded image.
 ///
 /// Images from the memory cache appear without a transition, because nothing else was visible before them, unless
-/// `BindingOptions.Display.animated` is set. Images from the disk have one unless you set ``isForNetworkOnly``. There is no transition if the user reduces motion, or in a widget
-/// that is not mapped.
+/// `BindingOptions.Display.animated` is set. Images from the disk have one unless you set ``isForNetworkOnly``. There is
+/// no transition if the user reduces motion, or in a widget that is not mapped.
 public struct ImageTransition: Sendable {
     /// An edge of the visible part of the image: where the incoming image enters, the outgoing one leaves, or a card comes forward.
     public enum Edge: Sendable {
