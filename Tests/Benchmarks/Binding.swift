@@ -25,12 +25,15 @@ struct Binding: ParsableCommand {
         let window = gtk_window_new()!
         let box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)!
         gtk_window_set_child(UnsafeMutableRawPointer(window).assumingMemoryBound(to: GtkWindow.self), box)
-        let pictures = (0..<200).map { _ in
-            let picture = gtk_picture_new()!
-            gtk_widget_set_size_request(picture, 40, 30)
-            gtk_box_append(UnsafeMutableRawPointer(box).assumingMemoryBound(to: GtkBox.self), picture)
-            return WidgetPointer(picture)
+        func makePictures() -> [WidgetPointer] {
+            (0..<200).map { _ in
+                let picture = gtk_picture_new()!
+                gtk_widget_set_size_request(picture, 40, 30)
+                gtk_box_append(UnsafeMutableRawPointer(box).assumingMemoryBound(to: GtkBox.self), picture)
+                return WidgetPointer(picture)
+            }
         }
+        let (pictures, others) = (makePictures(), makePictures())
         // The first image of a widget also creates the state that stays with the widget.
         measure("first image of a widget that is not on screen", pictures.count, rounds: 1, limit: 54) { _ in
             for (index, picture) in pictures.enumerated() { picture.setImage(with: urls[index]) }
@@ -42,6 +45,11 @@ struct Binding: ParsableCommand {
         }
         gtk_window_present(UnsafeMutableRawPointer(window).assumingMemoryBound(to: GtkWindow.self))
         _ = MainLoopPump.run(until: { pictures.allSatisfy { $0.currentImage != nil } })
+        // What an app pays for its first screen, if that is there before its images.
+        measure("first image of a widget on screen", others.count, rounds: 1, limit: 48) { _ in
+            for (index, picture) in others.enumerated() { picture.setImage(with: urls[index]) }
+        }
+        _ = MainLoopPump.run(until: { others.allSatisfy { $0.currentImage != nil } })
         measure("the same again", pictures.count, limit: 0.1) { _ in
             for (index, picture) in pictures.enumerated() {
                 picture.setImage(with: urls[200 + (index + 8) % 200])

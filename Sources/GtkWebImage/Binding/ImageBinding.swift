@@ -55,7 +55,7 @@ public struct ImageBinding: ImageBindable {
 
     /// Loads an image under the key. All forms of setImage call this.
     func set(_ request: BindingRequest, _ completion: ImageSlot.Completion?) -> ImageTask {
-        preparedSlot().set(request, completion)
+        MainThreadMeter.measure { preparedSlot().set(request, completion) }
     }
 }
 

@@ -8,7 +8,7 @@ import WebImageLinux
 /// A load takes these steps, in the order of this file:
 ///
 /// ```
-/// set -> replaceLoad -> prepareLoad -> startWhenLaidOut -> startTask -> receive -> finish
+/// set -> prepareLoad -> startWhenLaidOut -> startTask -> receive -> finish
 /// ```
 ///
 /// Everything that belongs to one load is in `current`, which the next load replaces as a whole. Only the load in
@@ -94,11 +94,6 @@ final class ImageSlot {
 
     // What the app calls
 
-    /// Loads and shows an image, or joins the load of the same image.
-    func set(_ request: BindingRequest, _ completion: Completion?) -> ImageTask {
-        MainThreadMeter.measure { replaceLoad(with: request, completion) }
-    }
-
     func cancel() {
         guard let task = current?.task else { return }
         laterRetry.cancel()
@@ -183,7 +178,8 @@ final class ImageSlot {
 
     // The path of a load from its request to its start.
 
-    private func replaceLoad(with request: BindingRequest, _ completion: Completion?) -> ImageTask {
+    /// Loads and shows an image, or joins the load of the same image.
+    func set(_ request: BindingRequest, _ completion: Completion?) -> ImageTask {
         guard let image = request.image else { return clear(for: request, completion) }
         if let task = join(request, completion) { return task }
         let keepsImage = current.map { stillKeepsImage($0) && request.isReload(of: $0.request) } ?? false
@@ -248,7 +244,8 @@ final class ImageSlot {
         let failure = request.options.display == .manual ? nil : configuration.errorPlaceholder
         clear(failure ?? request.placeholder, request.manager)
         accessibility.hasFailed = failure != nil && current == nil
-        let task = request.manager.makeParentTask(for: .empty, completion: completion)
+        // A task has a request, although there is nothing to load.
+        let task = request.manager.makeParentTask(for: ImageRequest(url: URL(filePath: "/")), completion: completion)
         let error = ImageError.noURL(remedy: "Call clearImage() to clear a widget.")
         MainLoopDispatcher.shared.dispatch { task.complete(.failure(error)) }
         return task
@@ -317,7 +314,8 @@ final class ImageSlot {
                 !current.task.isCancelled
             else { return }
             // A widget without a size gets the size of its image.
-            startTask(current.decodeSize(in: target) ?? .original, prepared)
+            let size = current.decodeSize(in: target) ?? .original
+            startTask(size, noteStyle() || prepared?.fits(size, on: widget) != true ? nil : prepared)
         }
     }
 
@@ -329,7 +327,7 @@ final class ImageSlot {
             return
         }
         current?.state = .loading
-        let prepared = noteStyle() ? nil : prepared
+        noteStyle()
         placeholders.load(at: size)
         target.content?.beginLoading(configuration.indicator)
         accessibility.isBusy = true
@@ -343,8 +341,7 @@ final class ImageSlot {
     private func startChild(_ size: DecodeSize, _ prepared: PreparedLoad?) {
         guard let load = current else { return }
         let (task, manager) = (load.task, load.request.manager)
-        let fitting = prepared.flatMap { $0.fits(size, on: widget) ? $0.request : nil }
-        let request = fitting ?? manager.prepare(load.makeRequest(size, for: widget))
+        let request = prepared?.request ?? manager.prepare(load.makeRequest(size, for: widget))
         guard current?.task === task else { return }
         let wantsProgress = current?.wantsProgress == true || progress != nil || configuration.indicator != nil
         let generation = task.childGeneration
@@ -472,9 +469,4 @@ final class ImageSlot {
         if configuration.indicator != nil { target.changed() }
         accessibility.isBusy = false
     }
-}
-
-extension ImageRequest {
-    /// The request of a task that has nothing to load: `ImageTask.request` is not optional.
-    fileprivate static let empty = ImageRequest(url: URL(string: "about:blank") ?? URL(fileURLWithPath: "/"))
 }

@@ -76,12 +76,7 @@ struct SlotLoad: Sendable {
     }
 
     /// Whether the load waits for its start.
-    var isToStart: Bool {
-        switch state {
-        case .waitingForMap, .waitingForLayout, .suspended: !task.isCancelled
-        case .loading, .shown, .failed, .detached: false
-        }
-    }
+    var isToStart: Bool { !hasStarted && !task.isCancelled }
 
     /// Whether the image is in place, possibly during its transition.
     var isShown: Bool {

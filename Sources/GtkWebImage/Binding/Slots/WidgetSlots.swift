@@ -22,6 +22,7 @@ final class WidgetSlots {
     /// Created for the first image that loads.
     private(set) lazy var accessibility = widget.map { WidgetAccessibility($0) }
     private var listensToClicks = false
+    private var followsWindow = false
 
     private init(_ widget: WidgetReference?) {
         self.widget = widget
@@ -44,9 +45,11 @@ final class WidgetSlots {
             let slots = WidgetSlots(isWidget ? WidgetReference(object) : nil)
             guard isWidget else { return slots }
             WindowMonitor.start()
-            object.connect("map") { [weak slots] in slots?.forEach { $0.widgetMapped() } }
-            object.connect("unmap") { [weak slots] in slots?.forEach { $0.widgetUnmapped() } }
-            object.connect("notify::root") { [weak slots] in slots?.rootChanged() }
+            object.connect("unmap") { [weak slots] in
+                slots?.followWindow()
+                slots?.forEach { $0.widgetUnmapped() }
+            }
+            if gtk_widget_get_mapped(object.assumingMemoryBound(to: GtkWidget.self)) == 0 { slots.followWindow() }
             return slots
         }
     }
@@ -156,6 +159,16 @@ final class WidgetSlots {
         MainThreadMeter.measure {
             for slot in slots.values { body(slot) }
         }
+    }
+
+    /// Observes the widget from when it is off screen for the first time. It is unmapped before it leaves its window, so until then one
+    /// signal is enough.
+    private func followWindow() {
+        guard !followsWindow, let pointer = widget?.pointer else { return }
+        followsWindow = true
+        let object = UnsafeMutableRawPointer(pointer)
+        object.connect("map") { [weak self] in self?.forEach { $0.widgetMapped() } }
+        object.connect("notify::root") { [weak self] in self?.rootChanged() }
     }
 
     private func rootChanged() {
