@@ -31,6 +31,15 @@ func showSticker(_ url: URL, in bubble: some PictureBindable) {
     bubble.setImage(with: url, placeholder: .color(ImageColor(0xDEDDDA)))
 }
 
+@MainActor
+func showUpload(of file: URL, as url: URL, in bubble: some PictureBindable) async throws {
+    let size = PixelSize(width: 480, height: 360)
+    let image = try await ImageManager.shared.image(for: ImageRequest(url: file, decodeSize: .cover(size)))
+    let data = try await ImageManager.shared.data(for: file)
+    ImageManager.shared.cache.store(data, for: url, showing: image)
+    showSticker(url, in: bubble)
+}
+
 func signIn(user: String, tokens: Tokens) {
     var downloader = ImageDownloader.Configuration()
     downloader.requestModifier = RequestModifier(key: "token of \(user)") { request in
