@@ -336,7 +336,7 @@ extension ImageError {
         )
     }
 
-    static func noThread(for url: URL, _ code: Int32) -> ImageError {
+    package static func noThread(for url: URL, _ code: Int32) -> ImageError {
         ImageError(
             .decoderUnavailable,
             url: url,

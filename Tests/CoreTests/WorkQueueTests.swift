@@ -99,7 +99,7 @@ struct WorkQueueTests {
         #expect(running.withLock { $0.most } <= 3)
     }
 
-    @Test("Threads start with the first work, and none is started for a queue that is not used")
+    @Test("Threads start with the work that needs them, up to the limit, and end when there is none for long")
     func lazyThreads() {
         /// The threads with the name of the queue.
         func threadCount() -> Int {
@@ -108,12 +108,33 @@ struct WorkQueueTests {
                 (try? String(contentsOfFile: "/proc/self/task/\(task)/comm", encoding: .utf8)) == "test-lazy\n"
             }
         }
-        let queue = WorkQueue(name: "test-lazy", threadCount: 3)
+        let queue = WorkQueue(name: "test-lazy", threadCount: 3, idleTime: .milliseconds(20))
         #expect(threadCount() == 0)
         let log = EventLog<Int>()
-        for number in 0..<5 { queue.submit { log.add(number) } }
-        #expect(log.wait { $0.count == 5 })
-        #expect(EventLog<Int>.poll { threadCount() == 3 })
+        for count in 1...3 {
+            let gates = (0..<count).map { _ in block(queue) }
+            #expect(threadCount() == count)
+            for number in 0..<5 { queue.submit { log.add(number) } }
+            #expect(threadCount() <= 3)
+            for gate in gates { gate.signal() }
+            #expect(log.wait { $0.count == 5 * count })
+            #expect(EventLog<Int>.poll { threadCount() == 0 })
+        }
+    }
+
+    @Test("A timer neither waits for one that is due later, nor for the work of another")
+    func timers() {
+        let log = EventLog<String>()
+        let gate = DispatchSemaphore(value: 0)
+        SystemClock().run(after: .seconds(3600)) { log.add("an hour") }
+        SystemClock().run(after: .zero) {
+            log.add("at once")
+            gate.wait()
+        }
+        #expect(log.wait { $0 == ["at once"] })
+        SystemClock().run(after: .milliseconds(1)) { log.add("soon") }
+        #expect(log.wait { $0 == ["at once", "soon"] })
+        gate.signal()
     }
 
     @Test("Submitted work still runs when the queue is released; then its threads end")

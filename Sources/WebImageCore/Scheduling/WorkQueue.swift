@@ -1,8 +1,8 @@
 import Dispatch
-import Glibc
 import Synchronization
 
-/// A fixed number of threads that run work by priority, and within a priority in the order of arrival or by the age of loads.
+/// A limited number of threads that run work by priority, and within a priority in the order of arrival or by the age of loads.
+/// Threads start when there is work for them, and end after half a minute without any.
 ///
 /// Reading files and decoding use separate queues, so that neither occupies the threads of the other, nor the main
 /// thread or the network thread.
@@ -22,30 +22,32 @@ package final class WorkQueue: Sendable {
 
     private let shared: QueueState
 
-    /// Creates a queue, whose threads start with its first work.
+    /// Creates a queue without threads.
     /// - Parameters:
     ///   - name: The name that debuggers show, at most 15 bytes.
-    ///   - threadCount: The number of threads, 1 to 64. It is evaluated when the threads start.
+    ///   - threadCount: The most threads, 1 to 64. It is evaluated when the first one starts.
     ///   - isBatch: Whether the work needs the processor for long, so that its threads should not preempt others when
     ///     they wake up (SCHED_BATCH, sched(7)). Their niceness stays that of the main thread: with a higher niceness,
     ///     a busy machine would delay them while they hold a lock that the main thread waits for.
+    ///   - idleTime: How long a thread waits for work before it ends. Default: 30 s.
     ///   - startThread: Starts a thread; returns 0 or an error number.
     package init(
         name: String,
         threadCount: @autoclosure @escaping @Sendable () -> Int,
         isBatch: Bool = false,
+        idleTime: Duration = .seconds(30),
         startThread: @escaping @Sendable (@escaping @Sendable () -> Void) -> Int32 = startDetachedThread
     ) {
-        shared = QueueState(name, isBatch, { min(max(1, threadCount()), 64) }, startThread)
+        shared = QueueState(name, isBatch, idleTime, { min(max(1, threadCount()), 64) }, startThread)
     }
 
     deinit {
         shared.close()
     }
 
-    /// Starts the threads, unless they are running.
+    /// Starts a thread, unless one is running.
     /// - Returns: 0, or the error number of pthread_create(3) if no thread runs. Work then waits until a later call starts one.
-    package func start() -> Int32 { shared.hasThread.load(ordering: .relaxed) ? 0 : shared.startThreads() }
+    package func start() -> Int32 { shared.startThreadIfNeeded() }
 
     /// Adds work, which runs on one of the threads unless it is cancelled first.
     /// - Parameters:
@@ -89,14 +91,27 @@ private final class QueueState: Sendable {
         var queue = PriorityQueue<@Sendable () -> Void>()
         var running = 0
         var isClosed = false
+        var threadCount = 0
+        /// The threads that wait for work, or have been woken up for it.
+        var idleCount = 0
+        /// The most threads; `nil` before the first.
+        var limit: Int?
+        /// When to try again after the system has started no thread.
+        var nextAttempt: SuspendingClock.Instant?
+
+        /// Whether there is no thread, or work waits that no waiting thread will take.
+        var needsThread: Bool {
+            guard threadCount > 0 else { return true }
+            return queue.count > idleCount && threadCount < limit ?? .max && nextAttempt.map { $0 <= .now } ?? true
+        }
     }
 
     private let name: String
     private let isBatch: Bool
+    private let idleTime: Duration
     private let maximumThreadCount: @Sendable () -> Int
     private let startThread: @Sendable (@escaping @Sendable () -> Void) -> Int32
     let state = Mutex(State())
-    let hasThread = Atomic(false)
     private let starting = Mutex(())
     /// Signalled once for each work item. Cancelled work leaves a signal behind, which wakes a thread needlessly.
     private let signal = DispatchSemaphore(value: 0)
@@ -104,37 +119,45 @@ private final class QueueState: Sendable {
     init(
         _ name: String,
         _ isBatch: Bool,
+        _ idleTime: Duration,
         _ maximumThreadCount: @escaping @Sendable () -> Int,
         _ startThread: @escaping @Sendable (@escaping @Sendable () -> Void) -> Int32
     ) {
-        (self.name, self.isBatch) = (name, isBatch)
+        (self.name, self.isBatch, self.idleTime) = (name, isBatch, idleTime)
         (self.maximumThreadCount, self.startThread) = (maximumThreadCount, startThread)
     }
 
-    /// Starts as many threads as the system allows.
-    /// - Returns: 0, or an error number if the system starts no thread.
-    func startThreads() -> Int32 {
+    /// Starts a thread if one is needed.
+    /// - Returns: 0, or an error number if the system starts no thread and none is running.
+    func startThreadIfNeeded() -> Int32 {
+        guard state.withLock({ $0.needsThread }) else { return 0 }
         // A second caller waits for the outcome of the first.
-        starting.withLock { _ in hasThread.load(ordering: .relaxed) ? 0 : startFirstThreads() }
+        return starting.withLock { _ in
+            if state.withLock({ $0.limit }) == nil {
+                let limit = maximumThreadCount()
+                state.withLock { $0.limit = limit }
+            }
+            return state.withLock { $0.needsThread } ? startOneThread() : 0
+        }
     }
 
-    private func startFirstThreads() -> Int32 {
-        let count = maximumThreadCount()
-        for started in 0..<count {
-            let code = startThread { [self] in
-                nameThisThread(name)
-                if isBatch { markThisThreadAsBatch() }
-                run()
-            }
-            guard code != 0 else {
-                hasThread.store(true, ordering: .relaxed)
-                continue
-            }
-            let remedy = "Raise the limit of threads (ulimit -u)."
-            WebImageLog.error("The queue \(name) has only \(started) threads (error \(code)). \(remedy)")
-            return started > 0 ? 0 : code
+    private func startOneThread() -> Int32 {
+        let code = startThread { [self] in
+            nameThisThread(name)
+            if isBatch { markThisThreadAsBatch() }
+            run()
         }
-        return 0
+        let (count, isFirstFailure) = state.withLock { state in
+            if code == 0 { state.threadCount += 1 }
+            defer { state.nextAttempt = code == 0 ? nil : .now + .seconds(1) }
+            return (state.threadCount, state.nextAttempt == nil)
+        }
+        guard code != 0 else { return 0 }
+        if isFirstFailure {
+            let remedy = "Raise the limit of threads (ulimit -u)."
+            WebImageLog.error("The queue \(name) has only \(count) threads (error \(code)). \(remedy)")
+        }
+        return count > 0 ? 0 : code
     }
 
     func push(
@@ -144,7 +167,7 @@ private final class QueueState: Sendable {
         _ work: @escaping @Sendable () -> Void
     ) -> UInt64 {
         let number = state.withLock { $0.queue.push(work, priority, isResumed: isResumed, age: age) }
-        if !hasThread.load(ordering: .relaxed) { _ = startThreads() }
+        _ = startThreadIfNeeded()
         signal.signal()
         return number
     }
@@ -154,77 +177,29 @@ private final class QueueState: Sendable {
         signal.signal()
     }
 
-    func run() {
+    private func run() {
+        state.withLock { $0.idleCount += 1 }
         while true {
-            signal.wait()
-            let (work, isClosed) = state.withLock { state in
+            let isSignalled = signal.wait(timeout: .now() + idleTime / .seconds(1)) == .success
+            let (work, isClosed, ends) = state.withLock { state in
                 let work = state.queue.pop()
+                let ends = work == nil && (state.isClosed || !isSignalled)
                 if work != nil { state.running += 1 }
-                return (work, state.isClosed)
+                if work != nil || ends { state.idleCount -= 1 }
+                if ends { state.threadCount -= 1 }
+                return (work, state.isClosed, ends)
             }
             if let work {
                 work()
-                state.withLock { $0.running -= 1 }
-            } else if isClosed {
-                // Pass the signal on to the next thread.
-                signal.signal()
+                state.withLock { state in
+                    state.running -= 1
+                    state.idleCount += 1
+                }
+            } else if ends {
+                // The other threads end with the queue.
+                if isClosed { signal.signal() }
                 return
             }
         }
     }
-}
-
-/// Starts a named thread for one work item that needs the processor for long.
-/// - Returns: 0, or the error number of pthread_create(3) if the work does not run.
-package func startBatchThread(name: String, _ work: @escaping @Sendable () -> Void) -> Int32 {
-    startDetachedThread {
-        nameThisThread(name)
-        markThisThreadAsBatch()
-        work()
-    }
-}
-
-/// Starts a POSIX thread. Threads of Dispatch have no names, and work that waits for the disk would exhaust them.
-/// - Returns: 0, or the error number of pthread_create(3).
-package func startDetachedThread(_ body: @escaping @Sendable () -> Void) -> Int32 {
-    let context = Unmanaged.passRetained(ThreadBody(run: body)).toOpaque()
-    var thread = pthread_t()
-    let code = pthread_create(&thread, nil, runThread, context)
-    if code == 0 {
-        pthread_detach(thread)
-    } else {
-        Unmanaged<ThreadBody>.fromOpaque(context).release()
-    }
-    return code
-}
-
-private final class ThreadBody: Sendable {
-    let run: @Sendable () -> Void
-
-    init(run: @escaping @Sendable () -> Void) {
-        self.run = run
-    }
-}
-
-private func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    Unmanaged<ThreadBody>.fromOpaque(context!).takeRetainedValue().run()
-    return nil
-}
-
-/// SCHED_BATCH of sched(7), which Swift does not import.
-private let batchPolicy: Int32 = 3
-
-private func markThisThreadAsBatch() {
-    var parameters = sched_param()
-    parameters.sched_priority = 0
-    // On Linux, process 0 is the calling thread. If the call is refused, the thread stays an ordinary one.
-    sched_setscheduler(0, batchPolicy, &parameters)
-}
-
-/// Names the thread through procfs, because pthread_setname_np is not visible from Swift.
-func nameThisThread(_ name: String) {
-    let file = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
-    guard file >= 0 else { return }
-    _ = write(file, name, min(name.utf8.count, 15))
-    close(file)
 }

@@ -1,4 +1,3 @@
-import Dispatch
 package import FoundationEssentials
 
 /// The time of day and timers. Tests replace it with a clock that they advance.
@@ -8,16 +7,4 @@ package protocol TimeKeeping: Sendable {
 
     /// Runs work after a delay, on any thread.
     func run(after delay: Duration, _ work: @escaping @Sendable () -> Void)
-}
-
-/// The clock of the system.
-package struct SystemClock: TimeKeeping {
-    package init() {}
-
-    package var now: Date { Date() }
-
-    package func run(after delay: Duration, _ work: @escaping @Sendable () -> Void) {
-        let nanoseconds = Int(bounded: delay.bounded / .nanoseconds(1))
-        DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(nanoseconds), execute: work)
-    }
 }

@@ -1,4 +1,3 @@
-import Dispatch
 public import WebImageCore
 public import WebImageSandbox
 
@@ -42,9 +41,7 @@ extension DecodeSandbox {
         // At least two workers, so that slow images do not delay quick ones.
         let sandbox = DecodeSandbox(limit: min(max(SystemResources.processorCount, 2), 8))
         // Ending a process takes a moment, and the observer may run on the main thread.
-        let pressure = MemoryMonitor.shared.observe { _ in
-            DispatchQueue.global(qos: .utility).async { sandbox.endIdleWorkers() }
-        }
+        let pressure = MemoryMonitor.shared.observe { _ in startOptionalWork { sandbox.endIdleWorkers() } }
         return (sandbox, pressure)
     }()
 

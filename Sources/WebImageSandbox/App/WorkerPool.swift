@@ -307,7 +307,7 @@ final class WorkerPool: Sendable {
             return !state.isReaping
         }
         guard isFirst else { return }
-        DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + idleTime / .seconds(1)) { [weak self] in
+        SystemClock().run(after: idleTime) { [weak self] in
             guard let self else { return }
             endIdleWorkers(idleFor: idleTime)
             let isIdle = state.withLock { state in

@@ -119,7 +119,7 @@ struct NetworkProcessTests {
         #expect(try #require(time("other", in: process.output), "\(process.output)") < 5000)
     }
 
-    @Test("A manager that has nothing to do starts no thread that stays, and reads no list of loaders")
+    @Test("A manager with nothing to do starts no thread that stays but for timers, and reads no list of loaders")
     func managers() throws {
         let folder = TemporaryDirectory()
         let list = "\(folder.path)/loaders.cache"

@@ -1,4 +1,3 @@
-import Dispatch
 import Synchronization
 
 /// The frames of one animation that are decoded ahead, one after another on the decode queue.
@@ -387,7 +386,7 @@ package final class FrameBuffer: Sendable {
             // The buffer may have been closed before the ticket was waiting.
             if state.withLock({ $0.isClosed }) { wait.budget.cancel(wait.ticket) }
         } else {
-            DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + .seconds(1), execute: goOn)
+            SystemClock().run(after: .seconds(1), goOn)
         }
         return true
     }

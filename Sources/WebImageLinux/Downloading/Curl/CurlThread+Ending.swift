@@ -1,6 +1,5 @@
 internal import CWebImageCurl
 internal import CWebImageShims
-import Dispatch
 import FoundationEssentials
 import WebImageCore
 
@@ -132,6 +131,9 @@ extension CurlThread {
         remove(transfer)
     }
 
+    /// Where decryptors of the app run.
+    private static let decryption = WorkQueue(name: "gwi-decrypt", threadCount: 2)
+
     func finish(_ transfer: CurlTransfer, _ result: Result<LoaderResult, ImageError>) {
         if case .failure = result { keepPartialBody(of: transfer) }
         giveTokenBack(of: transfer)
@@ -143,7 +145,12 @@ extension CurlThread {
             for operation in operations { operation.send(.finished(result)) }
             return
         }
-        DispatchQueue.global().async {
+        let code = Self.decryption.start()
+        guard code == 0 else {
+            for operation in operations { operation.send(.finished(.failure(.noThread(for: url, code)))) }
+            return
+        }
+        Self.decryption.submit(priority: transfer.priority) {
             let decrypted = decryptor.result(of: loaded, head, url: url)
             for operation in operations { operation.send(.finished(decrypted)) }
         }

@@ -110,7 +110,8 @@ final class CurlThread {
     /// The longest time to wait for an event, in milliseconds.
     private var pollTimeout: Int32 {
         let now = ContinuousClock.now
-        let check = now + (queue.starvation() == nil ? .seconds(60) : .milliseconds(500))
+        let isIdle = transfers.isEmpty
+        let check = now + (queue.starvation() == nil ? .seconds(isIdle ? 3600 : 60) : .milliseconds(500))
         let deadlines = active.values.map(\.deadline) + [nextToken, lookups.nextStart, check]
         let first = deadlines.lazy.compactMap { $0 }.min() ?? now
         return max(1, (first - now).timeoutMilliseconds.boundedSum(1))
