@@ -209,7 +209,8 @@ let package = Package(
             name: "webimage-gallery",
             dependencies: [
                 "GtkWebImage", "GtkWebImageBuilder", "GtkWebImageWidgets", "GtkWebImageZoom", "GtkWebImageInspector",
-                "WebImageServices", "WebImageTesting", "CWebImageAdwaita", "CWebImageGtk4", "CWebImageGtkShims",
+                "WebImageServices", "WebImageDesktop", "WebImageTesting", "CWebImageAdwaita", "CWebImageGtk4",
+                "CWebImageGtkShims",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Demo/Gallery",

@@ -33,7 +33,7 @@ public struct ImageError: Error, Sendable {
         public static let formatNotAllowed = Code(rawValue: 1016)
         /// The load was limited to the caches, and the image is in none of them.
         public static let notInCache = Code(rawValue: 1013)
-        /// The caches could not store the image.
+        /// The caches could not store the image, or a menu its file.
         public static let notStored = Code(rawValue: 1020)
         /// The app refused the request.
         public static let invalidRequest = Code(rawValue: 2000)

@@ -30,6 +30,8 @@ final class BroadwayBrowser: Sendable {
         case pointerMove = 2
         case buttonPress = 3
         case buttonRelease = 4
+        case keyPress = 7
+        case keyRelease = 8
         case grabNotify = 9
         case ungrabNotify = 10
         case configureNotify = 11
@@ -88,7 +90,7 @@ final class BroadwayBrowser: Sendable {
         }
     }
 
-    func click(x: Int, y: Int) {
+    func click(x: Int, y: Int, button: Int) {
         let found = state.withLock { state in
             state.order.last { state.surfaces[$0]?.isVisible == true }.flatMap { id in
                 state.surfaces[id].map { (id, $0) }
@@ -98,9 +100,14 @@ final class BroadwayBrowser: Sendable {
         let position = [id, id, surface.x + x, surface.y + y, x, y, 0]
         send(.enter, position + [0])
         send(.pointerMove, position)
-        send(.buttonPress, position + [1])
-        // The modifier state says that the first button is held (GDK_BUTTON1_MASK).
-        send(.buttonRelease, position.dropLast() + [1 << 8, 1])
+        send(.buttonPress, position + [button])
+        // The modifier state says that the button is held; that of the first one is GDK_BUTTON1_MASK.
+        send(.buttonRelease, position.dropLast() + [1 << (7 + button), button])
+    }
+
+    func press(key: Int, modifiers: Int) {
+        send(.keyPress, [key, modifiers])
+        send(.keyRelease, [key, modifiers])
     }
 
     private static func readHandshake(_ socket: ServerSocket) -> [UInt8]? {

@@ -99,9 +99,18 @@ package final class BroadwayDisplay: Sendable {
         browser.resize(width: width, height: height)
     }
 
-    /// Clicks with the left button at a point of the topmost window, in application pixels.
-    package func click(x: Int, y: Int) {
-        browser.click(x: x, y: y)
+    /// Clicks at a point of the topmost window, in application pixels.
+    /// - Parameter button: The number of the button. Default: the left one.
+    package func click(x: Int, y: Int, button: Int = 1) {
+        browser.click(x: x, y: y, button: button)
+    }
+
+    /// Presses a key in the window that has the focus.
+    /// - Parameters:
+    ///   - key: Its GDK_KEY_ number.
+    ///   - modifiers: The modifiers that are held, as a GdkModifierType. Default: none.
+    package func press(key: Int, modifiers: Int = 0) {
+        browser.press(key: key, modifiers: modifiers)
     }
 
     /// Stops the browser and the daemon. A GTK program that still uses the display exits.

@@ -8,7 +8,7 @@ import WebImageTesting
 
 /// What a content provider writes as a media type.
 @MainActor
-private func written(_ provider: UnsafeMutablePointer<GdkContentProvider>, _ mediaType: String) -> Data? {
+func written(_ provider: UnsafeMutablePointer<GdkContentProvider>, _ mediaType: String) -> Data? {
     let stream = g_memory_output_stream_new_resizable()!
     defer { g_object_unref(UnsafeMutableRawPointer(stream)) }
     final class Answer { var isDone = false }

@@ -148,15 +148,22 @@ final class Stage {
     }
 
     /// Clicks on a widget until that has had its effect.
-    /// - Parameter x: The place from its start to its end, 0 to 1. Default: its middle.
-    func click(_ clicked: some GtkWidgetConvertible, x: Float = 0.5, until isDone: () -> Bool) throws {
+    /// - Parameters:
+    ///   - x: The place from its start to its end, 0 to 1. Default: its middle.
+    ///   - button: The number of the button. Default: the left one.
+    func click(
+        _ clicked: some GtkWidgetConvertible,
+        x: Float = 0.5,
+        button: Int = 1,
+        until isDone: () -> Bool
+    ) throws {
         let display = try require(broadway)
         let (width, height) = (gtk_widget_get_width(clicked.widget), gtk_widget_get_height(clicked.widget))
         var (inside, inWindow) = (graphene_point_t(x: Float(width) * x, y: Float(height) / 2), graphene_point_t())
         expect(gtk_widget_compute_point(clicked.widget, window, &inside, &inWindow) != 0)
         // The first click may arrive before the display knows the position of the window.
         for _ in 0..<10 where !isDone() {
-            display.click(x: Int(inWindow.x), y: Int(inWindow.y))
+            display.click(x: Int(inWindow.x), y: Int(inWindow.y), button: button)
             _ = MainLoopPump.run(until: isDone, timeout: .seconds(1))
         }
     }

@@ -45,7 +45,7 @@ private func waitUntilShown(_ view: ZoomView, file: StaticString = #fileID, line
 
 /// Emits a signal of the controller of a type, as GTK does for events.
 @MainActor
-private func emit(_ signal: String, of type: String, in view: ZoomView, _ numbers: Double...) throws {
+func emit(_ signal: String, of type: String, in view: some GtkWidgetConvertible, _ numbers: Double...) throws {
     let list = gtk_widget_observe_controllers(view.widget)!
     defer { g_object_unref(UnsafeMutableRawPointer(list)) }
     let controllers = (0..<g_list_model_get_n_items(list)).compactMap { g_list_model_get_item(list, $0) }

@@ -2,6 +2,7 @@ internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
 import GtkWebImageWidgets
+import WebImageDesktop
 
 /// The large view of the wall's images, one at a time. What the wall shows of an image stands in for it while it loads, and
 /// its neighbours are fetched ahead.
@@ -90,6 +91,12 @@ final class LargeView {
         gtk_widget_set_hexpand(picture.widget, 1)
         gtk_widget_set_vexpand(picture.widget, 1)
         picture.errorPlaceholder = .icon("image-missing-symbolic", size: 64)
+        picture.imageMenu = ImageMenu(
+            copy: tr("_Copy Image"),
+            save: tr("_Save Image As…"),
+            open: tr("_Open Image"),
+            copyAddress: tr("Copy _Address")
+        ) { [weak self] in if let self { showToast("\($0.reason)", in: widget) } }
         let stage = gtk_overlay_new()!
         gtk_overlay_set_child(OpaquePointer(stage), picture.widget)
         for (button, side) in [(previous, GTK_ALIGN_START), (next, GTK_ALIGN_END)] {

@@ -44,3 +44,21 @@ static inline void gwi_application_window_set_help_overlay(GtkApplicationWindow 
     gtk_application_window_set_help_overlay(window, shortcuts);
     G_GNUC_END_IGNORE_DEPRECATIONS
 }
+
+// Makes a dialog for the place of a file, which is that of a portal in a sandbox. GTK 4.10 deprecates it in favour of GtkFileDialog,
+// which 4.8 lacks.
+static inline GtkNativeDialog *gwi_save_dialog_new(GtkWindow *parent, const char *title, const char *name) {
+    G_GNUC_BEGIN_IGNORE_DEPRECATIONS
+    GtkFileChooserNative *dialog = gtk_file_chooser_native_new(title, parent, GTK_FILE_CHOOSER_ACTION_SAVE, NULL, NULL);
+    gtk_file_chooser_set_current_name(GTK_FILE_CHOOSER(dialog), name);
+    G_GNUC_END_IGNORE_DEPRECATIONS
+    gtk_native_dialog_set_modal(GTK_NATIVE_DIALOG(dialog), TRUE);
+    return GTK_NATIVE_DIALOG(dialog);
+}
+
+// The chosen file, which the caller owns; NULL if there is none.
+static inline GFile *gwi_save_dialog_get_file(GtkNativeDialog *dialog) {
+    G_GNUC_BEGIN_IGNORE_DEPRECATIONS
+    return gtk_file_chooser_get_file(GTK_FILE_CHOOSER(dialog));
+    G_GNUC_END_IGNORE_DEPRECATIONS
+}

@@ -74,6 +74,12 @@ extension ImageBinding {
         nonmutating set { WidgetSlots.of(object).manager = newValue }
     }
 
+    /// How the image on display was loaded; `nil` while another one loads, and for an image that the app has set itself.
+    package var shownLoad: (request: ImageRequest, response: ImageResponse, manager: ImageManager)? {
+        guard let load = existingSlot?.current, case .shown(let response) = load.state else { return nil }
+        return (load.image.inStyle(isDark: load.isDark), response, load.request.manager)
+    }
+
     /// Replaces the placeholder of the load, which goes on. The placeholder is no URL.
     package func replacePlaceholder(_ placeholder: ImagePlaceholder?) { existingSlot?.replacePlaceholder(placeholder) }
 

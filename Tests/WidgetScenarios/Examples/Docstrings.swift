@@ -47,6 +47,11 @@ private func loads(picture: WidgetPointer, url: URL, size: PixelSize, image: Web
 }
 
 @MainActor
+private func menu(picture: WidgetPointer) {
+    picture.imageMenu = ImageMenu()
+}
+
+@MainActor
 private func awaited(picture: WidgetPointer, url: URL) async throws {
     let task = picture.setImage(with: url)
     let image = try await task.image

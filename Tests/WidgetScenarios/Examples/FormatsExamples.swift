@@ -44,6 +44,11 @@ private func desktop(picture: Picture, url: URL, movie: URL) async throws {
 }
 
 @MainActor
+private func menu(picture: Picture) {
+    picture.imageMenu = ImageMenu()
+}
+
+@MainActor
 private func dragging(image: WebImage, widget: UnsafeMutablePointer<GtkWidget>) {
     let provider = UnsafeMutablePointer<GdkContentProvider>(image.makeContentProvider())
     gdk_clipboard_set_content(gtk_widget_get_clipboard(widget), provider)
