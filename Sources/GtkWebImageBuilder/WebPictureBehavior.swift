@@ -74,7 +74,7 @@ final class WebPictureBehavior {
 
     private func textChanged(_ property: GwiWebPictureProperty) {
         switch property {
-        case GWI_WEB_PICTURE_URI, GWI_WEB_PICTURE_SRCSET: load()
+        case GWI_WEB_PICTURE_URI, GWI_WEB_PICTURE_SRCSET, GWI_WEB_PICTURE_DARK_URI: load()
         case GWI_WEB_PICTURE_ALTERNATIVE_TEXT: view.setImageDescription(texts[property])
         default:
             knownPlaceholder = nil
@@ -110,13 +110,17 @@ final class WebPictureBehavior {
         (isSignalled, invalidURI) = (false, nil)
         gwi_web_picture_set_failed(widget, 0)
         guard let uri = text(GWI_WEB_PICTURE_URI) else { return view.clearImage(placeholder: placeholder) }
-        guard let url = URL(string: uri) else {
+        let darkURI = text(GWI_WEB_PICTURE_DARK_URI)
+        let wrong = [uri, darkURI].compactMap(\.self).first { URL(string: $0) == nil }
+        guard wrong == nil, let url = URL(string: uri) else {
             view.clearImage(placeholder: placeholder)
-            let remedy = "Set uri to an absolute URI, such as https://example.org/a.png or file:///tmp/a.png."
-            invalidURI = ImageError(.invalidURL, url: nil, reason: "This is no URI: \(uri.prefix(200))", remedy: remedy)
+            let remedy = "Set an absolute URI, such as https://example.org/a.png or file:///tmp/a.png."
+            let reason = "This is no URI: \((wrong ?? uri).prefix(200))"
+            invalidURI = ImageError(.invalidURL, url: nil, reason: reason, remedy: remedy)
             return
         }
         var request = ImageRequest(url: url)
+        request.darkURL = darkURI.flatMap { URL(string: $0) }
         if let srcset = text(GWI_WEB_PICTURE_SRCSET) { request.variants = ImageVariants(src: url, srcset: srcset) }
         view.setImage(with: request, placeholder: placeholder)
     }

@@ -162,6 +162,25 @@ extension Scenario {
             expectEqual(stage.server.requests.map(\.path), ["/00aa00/120x96.png"])
         },
 
+        Scenario("The image of dark-uri is shown in a dark style, and the other one when it is empty") {
+            let stage = try Stage()
+            stage.setSetting("gtk-application-prefer-dark-theme", 0)
+            let (light, dark) = (stage.url(0xEEEEEE), stage.url(0x222222))
+            let ui = try BuilderStage(
+                stage,
+                #"<property name="uri">\#(light)</property><property name="dark-uri">\#(dark)</property>"#
+            )
+            stage.present()
+            ui.wait(for: "loaded")
+            expectEqual(ui.picture.currentImage?.color, 0xEEEEEE)
+            stage.setSetting("gtk-application-prefer-dark-theme", 1)
+            expect(MainLoopPump.run(until: { ui.picture.currentImage?.color == 0x222222 }))
+            ui.picture.widget.setText("dark-uri", nil)
+            expect(MainLoopPump.run(until: { ui.picture.currentImage?.color == 0xEEEEEE }))
+            ui.picture.widget.setText("dark-uri", "http://[")
+            ui.wait(for: "failed")
+        },
+
         Scenario("A failure has a message and shows the child for it, which a click on it and a new image remove") {
             let isBroken = EventLog<Bool>()
             let stage = try Stage { request in

@@ -176,6 +176,7 @@ static void gwi_web_picture_class_init(WebPictureClass *class) {
     static const char *const texts[] = {
         [GWI_WEB_PICTURE_URI] = "uri",
         [GWI_WEB_PICTURE_SRCSET] = "srcset",
+        [GWI_WEB_PICTURE_DARK_URI] = "dark-uri",
         [GWI_WEB_PICTURE_PLACEHOLDER_ICON_NAME] = "placeholder-icon-name",
         [GWI_WEB_PICTURE_BLUR_HASH] = "blur-hash",
         [GWI_WEB_PICTURE_THUMB_HASH] = "thumb-hash",
