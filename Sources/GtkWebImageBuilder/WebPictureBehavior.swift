@@ -16,6 +16,8 @@ final class WebPictureBehavior {
     private var transition = GWI_WEB_PICTURE_NO_TRANSITION
     /// The placeholder of the properties, decoded when a load first needs it.
     private var knownPlaceholder: ImagePlaceholder??
+    /// Whether that is blurred, so that a child for failures may be drawn over it.
+    private var hasHash = false
     /// The progress of all loads, also of those that the app starts by the other calls of the library.
     private lazy var progress = view.imageProgress
     /// Why the text in `uri` is not loaded at all.
@@ -82,6 +84,7 @@ final class WebPictureBehavior {
                 load()
             } else if status.state != GWI_WEB_PICTURE_SHOWN {
                 view.imageBinding.replacePlaceholder(placeholder)
+                showFailure(status)
             }
         }
     }
@@ -108,7 +111,7 @@ final class WebPictureBehavior {
         guard !isDisposed else { return }
         loadCount += 1
         (isSignalled, invalidURI) = (false, nil)
-        gwi_web_picture_set_failed(widget, 0)
+        gwi_web_picture_set_failed(widget, 0, 0)
         guard let uri = text(GWI_WEB_PICTURE_URI) else { return view.clearImage(placeholder: placeholder) }
         let darkURI = text(GWI_WEB_PICTURE_DARK_URI)
         let wrong = [uri, darkURI].compactMap(\.self).first { URL(string: $0) == nil }
@@ -131,6 +134,7 @@ final class WebPictureBehavior {
         let hash =
             text(GWI_WEB_PICTURE_THUMB_HASH).flatMap { ImagePlaceholder.thumbHash($0) }
             ?? text(GWI_WEB_PICTURE_BLUR_HASH).flatMap { ImagePlaceholder.blurHash($0) }
+        hasHash = hash != nil
         let placeholder = hash ?? text(GWI_WEB_PICTURE_PLACEHOLDER_ICON_NAME).map { .icon($0) }
         knownPlaceholder = .some(placeholder)
         return placeholder
@@ -159,6 +163,10 @@ final class WebPictureBehavior {
         }
     }
 
+    private func showFailure(_ status: Status) {
+        gwi_web_picture_set_failed(widget, status.state == GWI_WEB_PICTURE_FAILED ? 1 : 0, hasHash ? 0 : 1)
+    }
+
     /// Tells handlers what has changed. Each may bind another image, or dispose of the widget.
     private func report() {
         guard !isDisposed else { return }
@@ -167,7 +175,7 @@ final class WebPictureBehavior {
         defer { g_object_unref(widget) }
         let (old, new, count) = (notified, status, loadCount)
         notified = new
-        gwi_web_picture_set_failed(widget, new.state == GWI_WEB_PICTURE_FAILED ? 1 : 0)
+        showFailure(new)
         let object = UnsafeMutableRawPointer(widget).assumingMemoryBound(to: GObject.self)
         if new.state != old.state { g_object_notify(object, "state") }
         if new.progress != old.progress { g_object_notify(object, "progress") }

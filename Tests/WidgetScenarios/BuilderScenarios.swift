@@ -207,6 +207,9 @@ extension Scenario {
             let message = ui.picture.widget.text("error-message") ?? ""
             expect(message.contains("404") && message.contains("/000001/8x8.png"), message)
             expectEqual(label.text("label"), message)
+            // It replaces an icon, and leaves a hash in view
+            let image = gtk_widget_get_first_child(ui.picture.widget)
+            expectEqual(gtk_widget_get_opacity(image), 0)
             // When the server recovers and the user clicks
             isBroken.add(false)
             try stage.click(WidgetPointer(label), until: { ui.state == "shown" })
@@ -215,9 +218,10 @@ extension Scenario {
             expectEqual(ui.picture.widget.text("error-message"), nil)
             expectEqual(ui.picture.currentImage?.color, 1)
             // Then another failure shows it again, and the next image takes it away within the call
+            ui.picture.widget.setText("blur-hash", blurHash(0x00FF00))
             ui.uri = stage.server.url("/missing").absoluteString
             ui.wait(for: "failed", 2)
-            expect(gtk_widget_get_mapped(label) != 0)
+            expect(gtk_widget_get_mapped(label) != 0 && gtk_widget_get_opacity(image) == 1)
             ui.uri = stage.url(1, "8x8").absoluteString
             expectEqual(gtk_widget_get_child_visible(label), 0)
             expectEqual(ui.picture.currentImage?.color, 1)

@@ -9,9 +9,9 @@ G_DECLARE_FINAL_TYPE(WebPicture, gwi_web_picture, GWI, WEB_PICTURE, GtkWidget)
 struct _WebPicture {
     GtkWidget parent_instance;
     GtkWidget *child;
-    // What a failure shows in place of the child; NULL if the file has none.
+    // What a failure shows; NULL if the file has none.
     GtkWidget *failure;
-    gboolean is_failed;
+    gboolean is_failed, hides_child;
     GtkContentFit content_fit;
     // NULL in a program without Swift, such as gtk4-builder-tool.
     void *context;
@@ -24,7 +24,7 @@ static guint loaded_signal, failed_signal;
 static void update_children(WebPicture *self) {
     gboolean shows_failure = self->is_failed && self->failure;
     // The child stays mapped, because a hidden image would not be loaded again when the network is back.
-    if (self->child) gtk_widget_set_opacity(self->child, shows_failure ? 0 : 1);
+    if (self->child) gtk_widget_set_opacity(self->child, shows_failure && self->hides_child ? 0 : 1);
     if (GTK_IS_PICTURE(self->child)) gtk_picture_set_content_fit(GTK_PICTURE(self->child), self->content_fit);
     if (self->failure && gtk_widget_get_child_visible(self->failure) != shows_failure) {
         gtk_widget_set_child_visible(self->failure, shows_failure);
@@ -216,9 +216,11 @@ gboolean gwi_web_picture_register(const GwiWebPictureFunctions *new_functions) {
     return gwi_web_picture_get_type() && state_type() && transition_type();
 }
 
-void gwi_web_picture_set_failed(GtkWidget *widget, gboolean is_failed) {
-    GWI_WEB_PICTURE(widget)->is_failed = is_failed;
-    update_children(GWI_WEB_PICTURE(widget));
+void gwi_web_picture_set_failed(GtkWidget *widget, gboolean is_failed, gboolean hides_child) {
+    WebPicture *self = GWI_WEB_PICTURE(widget);
+    self->is_failed = is_failed;
+    self->hides_child = hides_child;
+    update_children(self);
 }
 
 void gwi_web_picture_emit(GtkWidget *widget, const char *message) {

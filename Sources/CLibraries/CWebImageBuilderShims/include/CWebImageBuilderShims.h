@@ -49,8 +49,8 @@ typedef struct {
 // Registers the type for all widgets from now on. FALSE if the process has another type with a name of it or its enums. `functions` must outlive them.
 gboolean gwi_web_picture_register(const GwiWebPictureFunctions *functions);
 
-// Shows the child for failures in place of the image, or the image again.
-void gwi_web_picture_set_failed(GtkWidget *widget, gboolean is_failed);
+// Shows the child for failures, over the placeholder or in its place, or the image again.
+void gwi_web_picture_set_failed(GtkWidget *widget, gboolean is_failed, gboolean hides_child);
 
 // Emits `failed` with a message, or `loaded` without one. A handler may dispose of the widget.
 void gwi_web_picture_emit(GtkWidget *widget, const char *message);
