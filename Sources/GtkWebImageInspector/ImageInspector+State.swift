@@ -6,8 +6,10 @@ extension ImageInspector {
     package struct State {
         /// The lines, the oldest first.
         package let lines: [LoadLine]
-        /// The number of rows of the list.
-        package let rowCount: Int
+        /// The numbers of the lines in the list, in its order.
+        package let rows: [Int]
+        /// The starts and ends of their bars, as fractions of the axis.
+        package let bars: [[Double]]
         /// The number of requests since the inspector was opened.
         package let requestCount: Int
         /// The text of the details; `nil` while they are hidden.
@@ -25,15 +27,17 @@ extension ImageInspector {
     /// The current state; `nil` while the inspector is closed.
     package var state: State? {
         guard let session else { return nil }
+        let list = session.pane.requests.list
         return State(
             lines: session.lines,
-            rowCount: session.pane.list.count,
+            rows: list.lines.map(\.id),
+            bars: list.lines.map { [$0.start, $0.end ?? .now].map { list.axis.position(of: $0, in: 1) } },
             requestCount: session.requestCount,
             details: session.pane.showsDetails ? session.pane.details.text : nil,
             badges: session.marks.badgeTexts,
             flashes: session.marks.flashes.map { [$0.x, $0.y, $0.width, $0.height] },
             activity: session.pane.activity.texts,
-            isPicking: session.pane.isPicking
+            isPicking: isOn(session.pane.pick)
         )
     }
 
@@ -43,13 +47,5 @@ extension ImageInspector {
     /// Opens the details of a line, as a click on its row does.
     package func openLine(_ id: Int) {
         session?.open(id)
-    }
-
-    package func setShowsBadges(_ isOn: Bool) {
-        session?.pane.setBadges(isOn)
-    }
-
-    package func setPicks(_ isOn: Bool) {
-        session?.pane.setPicking(isOn)
     }
 }

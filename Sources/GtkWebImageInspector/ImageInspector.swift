@@ -46,7 +46,7 @@ public final class ImageInspector {
         let inspector = ImageInspector(widget, manager, showPane)
         g_object_set_qdata_full(object, quark, Unmanaged.passRetained(inspector).toOpaque()) {
             let inspector = Unmanaged<ImageInspector>.fromOpaque($0!).takeRetainedValue()
-            MainActor.assumeIsolated { inspector.forgetWindow() }
+            MainActor.assumeIsolated { (inspector.isOpen, inspector.window) = (false, nil) }
         }
         return inspector
     }
@@ -74,11 +74,6 @@ public final class ImageInspector {
         for signal in ["unrealize", "destroy"] { window.raw.connect(signal) { [weak self] in self?.isOpen = false } }
     }
 
-    private func forgetWindow() {
-        isOpen = false
-        window = nil
-    }
-
     /// Whether the inspector is open. If the window is not realized yet, the inspector opens with it. Default: `false`.
     public var isOpen: Bool {
         get { session != nil }
@@ -101,11 +96,12 @@ public final class ImageInspector {
         opensWhenRealized = false
         let session = InspectorSession(window, clock, manager)
         self.session = session
-        session.pane.onClose = { [weak self] in self?.isOpen = false }
+        session.pane.close.raw.connect("clicked") { [weak self] in self?.isOpen = false }
         if let showPane {
             showPane(WidgetPointer(session.pane.widget.raw))
         } else {
-            session.pane.hideHeader()
+            // A separate window has them in its title bar.
+            gtk_widget_set_visible(session.pane.header, 0)
             showOwnWindow(session.pane.widget)
         }
     }

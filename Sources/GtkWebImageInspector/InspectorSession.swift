@@ -15,18 +15,16 @@ final class InspectorSession {
     private let meter: FrameMeter
     private let layer: OverlayLayer
     private let paneBox: GObjectBox
-    private let observer: LoadObserver
+    private let observer = LoadObserver()
     private var observation: ObservationToken?
-    private var timer: Timer?
+    private var nextUpdate: Task<Void, Never>?
+    private var ticking: Task<Void, Never>?
     private var shownID: Int?
     /// The number of coming frames that draw only the pane, and need no update.
     private var ownFrameCount = 0
 
     /// The lines of the last update, the oldest first.
     private(set) var lines: [LoadLine] = []
-
-    /// The milliseconds between updates.
-    private static let interval: UInt32 = 100
 
     init(_ window: Widget, _ clock: OpaquePointer, _ manager: ImageManager) {
         (self.window, self.manager) = (window, manager)
@@ -36,19 +34,22 @@ final class InspectorSession {
         picker = ImagePicker(window)
         pane = InspectorPane(ActivityView(manager, meter))
         paneBox = GObjectBox(retaining: pane.widget.raw)
-        let target = WeakSession()
-        observer = LoadObserver { target.session?.scheduleUpdate() }
-        target.session = self
-        observation = observer.observe(manager)
+        observation = observer.observe(manager) { [weak self] in self?.scheduleUpdate() }
         picker.exempt = pane.widget
         connect()
         update()
+        // Bars of running loads grow, and a load becomes slow, without any event.
+        ticking = Task { [weak self] in
+            while (try? await Task.sleep(for: .milliseconds(500))) != nil, let self {
+                if lines.contains(where: \.isRunning) { update() }
+            }
+        }
     }
 
     func end() {
         observation?.cancel()
         observation = nil
-        timer?.cancel()
+        ticking?.cancel()
         meter.stop()
         marks.stop()
         picker.stop()
@@ -57,12 +58,16 @@ final class InspectorSession {
 
     /// Selects a line, shows its details, and flashes its image.
     func open(_ id: Int) {
-        guard let line = pane.list.line(id) else { return }
         shownID = id
-        pane.list.select(id)
+        guard let line = shownLine else { return }
+        pane.requests.list.select(id)
         showDetails(of: line)
         pane.showDetails()
-        pane.details.setFound(marks.flash(line.url))
+        flash()
+    }
+
+    private func flash() {
+        if let shownLine { pane.details.setFound(marks.flash(shownLine.url)) }
     }
 
     /// Opens the newest line of an image.
@@ -74,45 +79,51 @@ final class InspectorSession {
     /// The number of requests since the inspector was opened.
     var requestCount: Int { observer.count }
 
+    private var shownLine: LoadLine? { lines.first { $0.id == shownID } }
+
     private func connect() {
         meter.onFrame = { [weak self] in
             guard let self else { return }
             if ownFrameCount > 0 { ownFrameCount -= 1 } else { scheduleUpdate() }
         }
-        pane.list.onOpen = { [weak self] in self?.open($0) }
-        pane.details.onFlash = { [weak self] in
-            guard let self, let line = shownID.flatMap(pane.list.line) else { return false }
-            return marks.flash(line.url)
+        pane.requests.list.onOpen = { [weak self] in self?.open($0) }
+        pane.details.onFlash = { [weak self] in self?.flash() }
+        onToggle(pane.pick) { [weak self] in self?.picker.isActive = $0 }
+        onToggle(pane.badges) { [weak self] in
+            self?.marks.showsBadges = $0
+            self?.update()
         }
-        pane.onPick = { [weak self] in self?.picker.isActive = $0 }
-        pane.onBadges = { [weak self] isOn in
-            guard let self else { return }
-            marks.showsBadges = isOn
-            marks.setLines(lines)
-        }
-        pane.onClear = { [weak self] in
+        pane.clear.raw.connect("clicked") { [weak self] in
             self?.observer.clear()
-            self?.shownID = nil
             self?.update()
             self?.pane.showRequests()
         }
+        pane.requests.onReload = { [weak self] in
+            guard let self else { return }
+            for request in marks.images.reloads { manager.load(request) { _ in } }
+        }
         picker.onPick = { [weak self] url in
             guard let self else { return }
-            pane.setPicking(false)
+            setOn(pane.pick, false)
             if let url { open(url) }
         }
     }
 
     /// Schedules an update, so that many changes cost one.
     private func scheduleUpdate() {
-        guard observation != nil, timer?.isPending != true else { return }
-        timer = .once(after: Self.interval) { [weak self] in self?.update() }
+        guard nextUpdate == nil else { return }
+        nextUpdate = Task { [weak self] in
+            try? await Task.sleep(for: .milliseconds(100))
+            self?.nextUpdate = nil
+            self?.update()
+        }
     }
 
     private func update() {
+        guard observation != nil else { return }
         lines = observer.look()
-        pane.list.setLines(lines)
-        if pane.showsDetails, let line = shownID.flatMap(pane.list.line) { showDetails(of: line) }
+        pane.requests.setLines(lines)
+        if pane.showsDetails, let shownLine { showDetails(of: shownLine) }
         marks.setLines(lines)
         pane.activity.update()
         // A pane in a separate window does not draw the measured window.
@@ -122,10 +133,4 @@ final class InspectorSession {
     private func showDetails(of line: LoadLine) {
         pane.details.show(line, LoadDetails(line, cacheKey: manager.cacheKey(for: line.url)))
     }
-}
-
-/// A weak reference that other threads can pass to the main thread.
-@MainActor
-private final class WeakSession {
-    weak var session: InspectorSession?
 }

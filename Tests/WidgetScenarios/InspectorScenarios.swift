@@ -29,7 +29,7 @@ extension Scenario {
             let line = try stage.waitForLine(of: inspector) { $0.sourceName == "Network" }
             let stages = line.spans.map(\.stage)
             for stage in [LoadStage.memory, .disk, .waiting, .transfer, .decode, .transform, .shown] {
-                expect(stages.contains(stage), "\(stage.name) is missing in \(stages)")
+                expect(stages.contains(stage), "\(stage.rawValue) is missing in \(stages)")
             }
             let end = try require(line.end)
             for span in line.spans {
@@ -88,7 +88,7 @@ extension Scenario {
             expectEqual(lines.map(\.sourceName), ["Network", "Memory", "Disk"])
             expectEqual(lines.dropFirst().first?.spans.map(\.stage), [.memory])
             expect(lines.last?.duration(of: .disk) ?? .zero > .zero, "reading took no time")
-            expectEqual(inspector.state?.rowCount, 3)
+            expectEqual(inspector.state?.rows.count, 3)
         },
 
         Scenario("The inspector shows the attempts of a load that fails, its error and its remedy") {
@@ -107,7 +107,9 @@ extension Scenario {
             inspector.openLine(line.id)
             let details = try require(inspector.state?.details)
             let error = try require(stage.results.first?.error)
-            for part in ["Attempt 1: ", "Attempt 2: ", "badStatus", error.remedy, "Status: 503", error.report] {
+            let history = try require(error.report.firstIndex(of: "\n").map { String(error.report[$0...].dropFirst()) })
+            expect(details.hasPrefix("Problems\n  Error: \(error.reason)"), details)
+            for part in ["Attempt 1: ", "Attempt 2: ", "badStatus", error.remedy, "Status: 503", history] {
                 expect(details.contains(part), "\(part) is missing in \(details)")
             }
         },
@@ -158,7 +160,7 @@ extension Scenario {
             expect(MainLoopPump.run(until: { inspector.state?.lines.last?.isRunning == false }))
             expectEqual(inspector.state?.requestCount, 10_000)
             expectEqual(inspector.state?.lines.count, 500)
-            expectEqual(inspector.state?.rowCount, 500)
+            expectEqual(inspector.state?.rows.count, 500)
             expectEqual(inspector.state?.lines.map(\.id), Array(9_500..<10_000))
             expect(with < without * 3 + .seconds(1), "\(with) with the inspector, \(without) without")
         },

@@ -68,7 +68,7 @@ extension Scenario {
             button.setImage(with: stage.url(0x336699), completion: stage.completion)
             stage.waitForResults(1)
             _ = try stage.waitForLine(of: inspector) { !$0.isRunning }
-            inspector.setPicks(true)
+            try inspector.press("Pick") { inspector.state?.isPicking == true }
             try stage.click(button) { inspector.state?.details != nil }
             expectEqual(inspector.state?.details?.contains(stage.url(0x336699).absoluteString), true)
             expectEqual(inspector.state?.isPicking, false, "after the click")
@@ -91,7 +91,7 @@ extension Scenario {
             expect(stage.waitForFrame())
             let (before, content) = (box(of: picture, in: stage), gtk_window_get_child(stage.window.as(GtkWindow.self)))
             expectEqual(inspector.state?.badges, [])
-            inspector.setShowsBadges(true)
+            try inspector.press("Badges") { inspector.state?.badges.isEmpty == false }
             expectEqual(inspector.state?.badges, ["Network \(try require(line.duration).inMilliseconds)"])
             expect(stage.waitForFrame())
             expectEqual(box(of: picture, in: stage), before)
@@ -118,7 +118,7 @@ extension Scenario {
             expectEqual(children(of: stage.window), count + 1, "with the layer")
             picture.setImage(with: stage.url(0x336699), completion: stage.completion)
             stage.waitForResults(1)
-            inspector.setShowsBadges(true)
+            try inspector.press("Badges") { inspector.state?.badges.isEmpty == false }
             expect(stage.manager.isObserved)
             // An inspector at rest draws no frames.
             expect(becomesIdle(stage), "the open inspector keeps drawing")
@@ -162,12 +162,11 @@ extension Scenario {
             stage.manager.load(stage.url(0x336699), completion: stage.completion)
             stage.waitForResults(1)
             let line = try stage.waitForLine(of: inspector) { !$0.isRunning }
-            let pane = try require(inspector.pane).widget
             for isOpen in [false, true] {
                 if isOpen { inspector.openLine(line.id) }
                 expect(stage.waitForFrame())
-                let controls = buttons(in: pane)
-                expect(controls.count >= (isOpen ? 7 : 4), "\(controls.count) controls")
+                let controls = inspector.controls(of: gtk_button_get_type())
+                expect(controls.count >= (isOpen ? 7 : 8), "\(controls.count) controls")
                 for control in controls {
                     expect(
                         gtk_test_accessible_has_property(OpaquePointer(control), GTK_ACCESSIBLE_PROPERTY_LABEL) != 0,
@@ -234,25 +233,6 @@ extension Scenario {
             child = gtk_widget_get_next_sibling(next)
         }
         return count
-    }
-
-    /// The visible buttons within a widget.
-    @MainActor
-    private static func buttons(in widget: UnsafeMutablePointer<GtkWidget>) -> [UnsafeMutablePointer<GtkWidget>] {
-        var found: [UnsafeMutablePointer<GtkWidget>] = []
-        var pending = [widget]
-        while let next = pending.popLast() {
-            let instance = UnsafeMutableRawPointer(next).assumingMemoryBound(to: GTypeInstance.self)
-            if gtk_widget_get_mapped(next) != 0, g_type_check_instance_is_a(instance, gtk_button_get_type()) != 0 {
-                found.append(next)
-            }
-            var child = gtk_widget_get_first_child(next)
-            while let current = child {
-                pending.append(current)
-                child = gtk_widget_get_next_sibling(current)
-            }
-        }
-        return found
     }
 }
 

@@ -32,7 +32,7 @@ struct Scenario: Sendable {
         + animations
         + animationsInView + handlers + soaks + displays + trees + desktop + variants + focus + blending + interceptors
         + zoom + styles
-        + inspector + inspectorViews + builder + builderExpressions + menus
+        + inspector + inspectorViews + inspectorProblems + builder + builderExpressions + menus
 }
 
 /// Ends a scenario that cannot run on this machine. The test reports it as skipped.

@@ -207,8 +207,8 @@ struct GalleryPageTests {
 
     @Test(
         "Tab leads through the inspector beside a page, and past the cells and rows of lists",
-        // The number of controls from the header to the search: those of the page are the last but six, or five without requests.
-        arguments: [("prefetching", "Prefetching", 13), ("links", "Try a URL", 11), ("wall", "Wall", 12)]
+        // The number of controls from the header to the search: those of the page are the last but eleven, or twelve without requests.
+        arguments: [("prefetching", "Prefetching", 19), ("links", "Try a URL", 16), ("wall", "Wall", 17)]
     )
     func tabInInspector(page: String, title: String, count: Int) throws {
         let screen = try GalleryScreen(["--page", page, "--inspector"])

@@ -23,7 +23,7 @@ struct LoadDetails: Sendable, Equatable {
 
     init(_ line: LoadLine, cacheKey: String) {
         groups = [
-            Self.request(line, cacheKey), Self.image(line), Self.stages(line), Self.response(line), Self.error(line),
+            Self.problems(line), Self.request(line, cacheKey), Self.image(line), Self.stages(line), Self.response(line),
         ]
         .filter { !$0.values.isEmpty }
     }
@@ -37,15 +37,9 @@ struct LoadDetails: Sendable, Equatable {
     }
 
     private static func request(_ line: LoadLine, _ cacheKey: String) -> Group {
-        var values = [Value(name: "URL", text: line.address)]
-        // Usually the key equals the URL; then printing it would reveal the secrets of the URL.
-        if cacheKey != line.url.absoluteString {
-            values.append(Value(name: "Key", text: URL(string: cacheKey)?.textForMessages ?? cacheKey))
-        } else {
-            values.append(Value(name: "Key", text: "The URL"))
-        }
-        values.append(Value(name: "Source", text: line.sourceName))
-        return Group(title: "Request", values: values)
+        let key = cacheKey == line.url.absoluteString ? "The URL" : URL(string: cacheKey)?.textForMessages ?? cacheKey
+        let values = [("URL", line.address), ("Key", key), ("Source", line.sourceName)]
+        return Group(title: "Request", values: values.map { Value(name: $0, text: $1) })
     }
 
     private static func image(_ line: LoadLine) -> Group {
@@ -63,7 +57,7 @@ struct LoadDetails: Sendable, Equatable {
         var values: [Value] = []
         if let queued = line.queuedDuration { values.append(Value(name: "Queued", text: queued.inMilliseconds)) }
         for stage in LoadStage.allCases where line.spans.contains(where: { $0.stage == stage }) {
-            values.append(Value(name: stage.name, text: line.duration(of: stage).inMilliseconds))
+            values.append(Value(name: stage.rawValue, text: line.duration(of: stage).inMilliseconds))
         }
         if let duration = line.duration { values.append(Value(name: "Total", text: duration.inMilliseconds)) }
         return Group(title: "Stages", values: values)
@@ -83,35 +77,30 @@ struct LoadDetails: Sendable, Equatable {
         if let head = line.head {
             values.append(Value(name: "Status", text: "\(head.status)"))
             if head.url != line.url { values.append(Value(name: "Answered by", text: head.url.textForMessages)) }
-            for (name, value) in head.headers.sorted(by: { $0.key < $1.key }) {
-                let isShown = harmlessHeaders.contains(name)
-                values.append(Value(name: name, text: isShown ? String(value.prefix(300)) : "(hidden)"))
-            }
+            values += line.shownHeaders.map { Value(name: $0.name, text: $0.value) }
         }
         return Group(title: "Response", values: values)
     }
 
-    private static func error(_ line: LoadLine) -> Group {
-        var values = line.retries.enumerated().map { number, retry in
-            Value(
-                name: "Attempt \(number + 1)",
-                text: "\(retry.error.reason), again after \(retry.delay.inMilliseconds)"
-            )
-        }
+    private static func problems(_ line: LoadLine) -> Group {
+        var values: [Value] = []
         if case .failed(let error) = line.state {
             values.append(Value(name: "Error", text: "\(error.reason) (\(error.code))"))
             values.append(Value(name: "Remedy", text: error.remedy))
-            values.append(Value(name: "History", text: error.report, isMonospaced: true))
+            // The first line of the report has the reason and the remedy.
+            let history = error.report.split(separator: "\n").dropFirst().joined(separator: "\n")
+            if !history.isEmpty { values.append(Value(name: "History", text: history, isMonospaced: true)) }
         }
-        return Group(title: "Error", values: values)
+        for problem in line.problems(now: .now) {
+            if let advice = problem.advice(for: line) { values.append(Value(name: problem.rawValue, text: advice)) }
+        }
+        for (number, retry) in line.retries.enumerated() {
+            let attempt = line.retryCount - line.retries.count + number + 1
+            let text = "\(retry.error.reason), again after \(retry.delay.inMilliseconds)"
+            values.append(Value(name: "Attempt \(attempt)", text: text))
+        }
+        return Group(title: "Problems", values: values)
     }
-
-    /// The header fields without personal data or secrets. The values of all others are left out.
-    private static let harmlessHeaders: Set<String> = [
-        "accept-ranges", "age", "cache-control", "content-encoding", "content-length", "content-range", "content-type",
-        "date",
-        "etag", "expires", "last-modified", "retry-after", "server", "vary",
-    ]
 }
 
 extension TransferMetrics.CacheDecision {

@@ -29,23 +29,47 @@ extension LoadLine {
 
     private var isOfNetwork: Bool { ["http", "https"].contains(url.scheme?.lowercased() ?? "") }
 
-    /// The source, the time, the bytes and the size on one line.
+    /// The source, the status of a failure, the time, the bytes and the size on one line.
     var caption: String {
         var parts = [sourceName]
+        if case .failed(let error) = state {
+            // The name of a code is followed by its number.
+            parts.append(error.httpStatus.map { "\($0)" } ?? "\(error.code)".prefix { $0 != " " }.description)
+        }
         if let duration { parts.append(duration.inMilliseconds) }
-        if let count = metrics?.receivedByteCount, count > 0 { parts.append(Int(count).inBytes) }
+        if receivedByteCount > 0 { parts.append(Int(receivedByteCount).inBytes) }
         if let pixelSize { parts.append(pixelSize.text) }
-        if !retries.isEmpty { parts.append(retries.count == 1 ? "1 retry" : "\(retries.count) retries") }
+        if retryCount > 0 { parts.append(retryCount == 1 ? "1 retry" : "\(retryCount) retries") }
         return parts.joined(separator: " · ")
     }
+
+    /// The problems that the caption does not name.
+    func mark(now: ContinuousClock.Instant) -> String {
+        problems(now: now).filter { $0 != .failed }.map { problem in
+            problem == .tooLarge ? "\(oversize ?? 0)× too large" : problem.rawValue
+        }
+        .joined(separator: ", ")
+    }
+
+    /// The header fields of the response, by name. Only those have values that have neither personal data nor secrets.
+    var shownHeaders: [(name: String, value: String)] {
+        (head?.headers ?? [:]).sorted { $0.key < $1.key }.map { name, value in
+            (name, Self.harmlessHeaders.contains(name) ? String(value.prefix(300)) : "(hidden)")
+        }
+    }
+
+    private static let harmlessHeaders: Set<String> = [
+        "accept-ranges", "age", "cache-control", "content-encoding", "content-length", "content-range", "content-type",
+        "date", "etag", "expires", "last-modified", "retry-after", "server", "vary",
+    ]
 
     /// The line for users of assistive technology, who cannot see the bars.
     var spokenText: String {
         let stages = LoadStage.allCases.compactMap { stage in
             let duration = duration(of: stage)
-            return duration > .zero ? "\(stage.name) \(duration.inMilliseconds)" : nil
+            return duration > .zero ? "\(stage.rawValue) \(duration.inMilliseconds)" : nil
         }
-        return ([title, caption] + stages).joined(separator: ", ")
+        return ([title, caption, mark(now: .now)].filter { !$0.isEmpty } + stages).joined(separator: ", ")
     }
 
     /// The badge on a widget that shows the image: its source and load time. `nil` for a cancelled load.

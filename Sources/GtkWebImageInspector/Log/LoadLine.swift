@@ -11,7 +11,7 @@ package struct LoadLine: Sendable, Identifiable {
         case cancelled
     }
 
-    /// A failure after which the loader was called again.
+    /// A failure after which the loader, or the whole load, was started again.
     package struct Retry: Sendable {
         let error: ImageError
         let delay: Duration
@@ -21,28 +21,24 @@ package struct LoadLine: Sendable, Identifiable {
     package let id: Int
     /// The requested URL.
     package let url: URL
-    /// When the load was requested.
-    package let start: ContinuousClock.Instant
+    /// When the load was requested, for the last time if earlier loads have failed.
+    package private(set) var start: ContinuousClock.Instant
     /// The finished stages, in order of their ends.
     package private(set) var spans: [StageSpan] = []
-    /// Whether and how the load has ended.
     private(set) var state = State.running
-    /// When the load ended.
     package private(set) var end: ContinuousClock.Instant?
-    /// The size of the image in memory.
+    /// The image in memory.
     package private(set) var pixelSize: PixelSize?
-    /// The size of the image in its file.
-    package private(set) var naturalSize: PixelSize?
-    /// The format of the file.
-    private(set) var format: ImageFormat?
-    /// The bytes of the pixels.
     private(set) var pixelByteCount = 0
-    /// The response of the server.
+    /// The image in its file.
+    package private(set) var naturalSize: PixelSize?
+    private(set) var format: ImageFormat?
+    /// The response of the server, and its transfer.
     private(set) var head: ResponseHead?
-    /// The times and sizes of the transfer.
     package private(set) var metrics: TransferMetrics?
-    /// The failures that were retried.
+    /// The last failures that were retried, and the number of all.
     package private(set) var retries: [Retry] = []
+    private(set) var retryCount = 0
     /// The number of partial images.
     private(set) var partialCount = 0
     /// The number of changes, which views compare.
@@ -50,6 +46,7 @@ package struct LoadLine: Sendable, Identifiable {
 
     /// A load that is retried for hours would collect too many.
     private static let spanLimit = 64
+    private static let retryLimit = 8
 
     private var requestTime: ContinuousClock.Instant?
     private var firstByteTime: ContinuousClock.Instant?
@@ -71,10 +68,11 @@ package struct LoadLine: Sendable, Identifiable {
 
     /// The time without any stage: the load waited for a thread or for other loads.
     var queuedDuration: Duration? {
-        guard let end else { return nil }
-        let busy = LoadStage.allCases.reduce(.zero) { $0 + duration(of: $1) }
-        return max(end - start - busy, .zero)
+        duration.map { max($0 - spans.reduce(.zero) { $0 + $1.duration }, .zero) }
     }
+
+    /// The bytes of the transfer; 0 without one.
+    var receivedByteCount: Int64 { metrics?.receivedByteCount ?? 0 }
 
     /// The time from the request to the end.
     package var duration: Duration? { end.map { $0 - start } }
@@ -100,7 +98,7 @@ package struct LoadLine: Sendable, Identifiable {
             self.metrics = metrics
             endTransfer(at: time)
         case .retrying(let error, let delay):
-            if retries.count < Self.spanLimit { retries.append(Retry(error: error, delay: delay)) }
+            add(Retry(error: error, delay: delay))
             endTransfer(at: time)
         case .partial:
             partialCount += 1
@@ -119,6 +117,20 @@ package struct LoadLine: Sendable, Identifiable {
         case .cancelled:
             finish(.cancelled, at: time)
         }
+    }
+
+    /// The line of the next load of the URL; `nil` if this load has not failed.
+    func next(at time: ContinuousClock.Instant) -> LoadLine? {
+        guard case .failed(let error) = state, let end else { return nil }
+        var next = LoadLine(id: id, url: url, start: time)
+        (next.retries, next.retryCount, next.revision) = (retries, retryCount, revision + 1)
+        next.add(Retry(error: error, delay: time - end))
+        return next
+    }
+
+    private mutating func add(_ retry: Retry) {
+        retryCount += 1
+        retries = retries.suffix(Self.retryLimit - 1) + [retry]
     }
 
     private mutating func add(_ response: ImageResponse) {

@@ -15,17 +15,16 @@ struct LoadLog: Sendable {
     private var openLinesByURL: [URL: [Int]] = [:]
     /// The lines of memory hits that widgets are receiving on the main thread.
     private var hits: [URL: Int] = [:]
-
-    init() {}
-
+    /// The lines of failed loads, which the next load of the URL continues. So a load that is tried every few seconds fills no list.
+    private var failedLines: [URL: Int] = [:]
     /// The number of loads since the log was made.
-    var count: Int { nextID }
+    private(set) var count = 0
 
     /// Removes all lines. Running loads are forgotten.
     mutating func clear() {
-        let count = nextID
+        let (count, nextID) = (count, nextID)
         self = LoadLog()
-        nextID = count
+        (self.count, self.nextID) = (count, nextID)
     }
 
     /// Adds a step of a load. Steps of loads that began before the log are ignored.
@@ -35,23 +34,44 @@ struct LoadLog: Sendable {
         guard let id = openLines[load] else { return }
         change(id, event)
         guard event.isLast else { return }
+        if case .failed = event.kind { failedLines[event.url] = id }
         openLines[load] = nil
         openLinesByURL[event.url]?.removeAll { $0 == id }
         if openLinesByURL[event.url]?.isEmpty == true { openLinesByURL[event.url] = nil }
     }
 
     private mutating func begin(_ event: LoadTraceEvent) {
-        let line = LoadLine(id: nextID, url: event.url, start: event.time)
-        nextID += 1
-        lines.append(line)
-        // Removing lines from the front moves all others, so it happens rarely.
-        if lines.count >= Self.limit * 2 { lines.removeFirst(lines.count - Self.limit) }
+        count += 1
+        let id = continueFailedLine(event) ?? addLine(event)
         if let load = event.loadID {
-            openLines[load] = line.id
-            openLinesByURL[event.url, default: []].append(line.id)
+            openLines[load] = id
+            openLinesByURL[event.url, default: []].append(id)
         } else {
-            hits[event.url] = line.id
+            hits[event.url] = id
         }
+    }
+
+    private mutating func continueFailedLine(_ event: LoadTraceEvent) -> Int? {
+        guard let id = failedLines.removeValue(forKey: event.url), let index = index(of: id),
+            let next = lines[index].next(at: event.time)
+        else { return nil }
+        lines[index] = next
+        return id
+    }
+
+    private mutating func addLine(_ event: LoadTraceEvent) -> Int {
+        defer { nextID += 1 }
+        lines.append(LoadLine(id: nextID, url: event.url, start: event.time))
+        // Removing lines from the front moves all others, so it happens rarely.
+        if lines.count >= Self.limit * 2 {
+            lines.removeFirst(lines.count - Self.limit)
+            failedLines = failedLines.filter { index(of: $0.value) != nil }
+        }
+        return nextID
+    }
+
+    private func index(of id: Int) -> Int? {
+        lines.first.map { id - $0.id }.flatMap { lines.indices.contains($0) ? $0 : nil }
     }
 
     private mutating func addShared(_ event: LoadTraceEvent) {
@@ -64,8 +84,7 @@ struct LoadLog: Sendable {
     }
 
     private mutating func change(_ id: Int, _ event: LoadTraceEvent) {
-        guard let first = lines.first?.id, id >= first, id - first < lines.count else { return }
-        lines[id - first].add(event)
+        if let index = index(of: id) { lines[index].add(event) }
     }
 }
 

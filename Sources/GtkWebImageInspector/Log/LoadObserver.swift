@@ -11,16 +11,14 @@ final class LoadObserver: Sendable {
     }
 
     private let state = Mutex(State())
-    private let onChange: @MainActor @Sendable () -> Void
-
-    /// - Parameter onChange: Called on the main loop after a change. ``look()`` enables the next call.
-    init(onChange: @escaping @MainActor @Sendable () -> Void) {
-        self.onChange = onChange
-    }
 
     /// Observes a manager until the token is released.
-    func observe(_ manager: ImageManager) -> ObservationToken {
-        manager.observe { [weak self] in self?.add($0) }
+    /// - Parameter onChange: Called on the main loop after a change. ``look()`` enables the next call.
+    func observe(_ manager: ImageManager, onChange: @escaping @MainActor @Sendable () -> Void) -> ObservationToken {
+        manager.observe { [weak self] event in
+            guard self?.isFirst(afterAdding: event) == true else { return }
+            MainLoopDispatcher.shared.dispatch { MainActor.assumeIsolated { onChange() } }
+        }
     }
 
     /// Reads the lines, the oldest first.
@@ -38,13 +36,11 @@ final class LoadObserver: Sendable {
         state.withLock { $0.log.clear() }
     }
 
-    private func add(_ event: LoadTraceEvent) {
-        let isFirst = state.withLock { state in
+    private func isFirst(afterAdding event: LoadTraceEvent) -> Bool {
+        state.withLock { state in
             state.log.add(event)
             defer { state.isAwaited = true }
             return !state.isAwaited
         }
-        guard isFirst else { return }
-        MainLoopDispatcher.shared.dispatch { [onChange] in MainActor.assumeIsolated { onChange() } }
     }
 }

@@ -8,27 +8,18 @@ final class Canvas {
     let widget: Widget
     /// The GdkPaintable that calls the closure. The widget also retains it until it is destroyed.
     private let paintable: GObjectBox
-    private let content: Content
+    let content = Content()
 
     /// The closure and its widget. The paintable owns this object.
     @MainActor
-    fileprivate final class Content {
+    final class Content {
         /// The drawn widget. It is alive while the paintable draws.
-        var widget: Widget?
+        fileprivate var widget: Widget?
+        /// Draws the widget. The closure must capture its owner weakly.
         var draw: (Painter) -> Void = { _ in }
     }
 
-    /// Draws the widget. The closure must capture its owner weakly.
-    var draw: (Painter) -> Void {
-        get { content.draw }
-        set {
-            content.draw = newValue
-            invalidate()
-        }
-    }
-
     init() {
-        content = Content()
         let native = gwi_paintable_new(CanvasCallbacks.table)!
         gwi_paintable_set_context(native, Unmanaged.passRetained(content).toOpaque())
         paintable = GObjectBox(adopting: UnsafeMutableRawPointer(native))
@@ -48,12 +39,8 @@ final class Canvas {
 struct Painter {
     let width: Double
     let height: Double
-    private let snapshot: OpaquePointer
-    private let widget: Widget
-
-    fileprivate init(_ snapshot: OpaquePointer, _ widget: Widget, width: Double, height: Double) {
-        (self.snapshot, self.widget, self.width, self.height) = (snapshot, widget, width, height)
-    }
+    fileprivate let snapshot: OpaquePointer
+    fileprivate let widget: Widget
 
     /// The text color with reduced alpha.
     func foreground(_ alpha: Float) -> GdkRGBA {
@@ -79,18 +66,8 @@ struct Painter {
     func stroke(_ box: Box, radius: Float, width: Float, _ color: GdkRGBA) {
         var (bounds, rounded) = (box.native, GskRoundedRect())
         gsk_rounded_rect_init_from_rect(&rounded, &bounds, radius)
-        var widths = (width, width, width, width)
-        var colors = (color, color, color, color)
-        withUnsafePointer(to: &widths) { widths in
-            withUnsafePointer(to: &colors) { colors in
-                gtk_snapshot_append_border(
-                    snapshot,
-                    &rounded,
-                    UnsafeRawPointer(widths).assumingMemoryBound(to: Float.self),
-                    UnsafeRawPointer(colors).assumingMemoryBound(to: GdkRGBA.self)
-                )
-            }
-        }
+        let (widths, colors) = (Array(repeating: width, count: 4), Array(repeating: color, count: 4))
+        gtk_snapshot_append_border(snapshot, &rounded, widths, colors)
     }
 
     /// A line of small text.
@@ -156,7 +133,7 @@ private enum CanvasCallbacks {
                         guard let widget = content.widget, let snapshot = OpaquePointer(bitPattern: address) else {
                             return
                         }
-                        content.draw(Painter(snapshot, widget, width: width, height: height))
+                        content.draw(Painter(width: width, height: height, snapshot: snapshot, widget: widget))
                     }
                 },
                 current_image: { _ in gdk_paintable_new_empty(0, 0) },

@@ -4,8 +4,6 @@ import WebImageLinux
 
 typealias Widget = UnsafeMutablePointer<GtkWidget>
 
-// The building blocks of the views.
-
 extension UnsafeMutablePointer where Pointee == GtkWidget {
     var native: OpaquePointer { OpaquePointer(self) }
     var raw: UnsafeMutableRawPointer { UnsafeMutableRawPointer(self) }
@@ -14,19 +12,20 @@ extension UnsafeMutablePointer where Pointee == GtkWidget {
 
     /// Sets the text that assistive technology reads instead of the content.
     func setAccessibleLabel(_ text: String) {
+        var property = GTK_ACCESSIBLE_PROPERTY_LABEL
+        withValue(text) { gtk_accessible_update_property_value(native, 1, &property, $0) }
+    }
+
+    func setProperty(_ name: String, _ text: String) {
+        withValue(text) { g_object_set_property(cast(to: GObject.self), name, $0) }
+    }
+
+    private func withValue(_ text: String, _ body: (UnsafeMutablePointer<GValue>) -> Void) {
         var value = GValue()
         g_value_init(&value, g_type_from_name("gchararray"))
         defer { g_value_unset(&value) }
         g_value_set_string(&value, text)
-        var property = GTK_ACCESSIBLE_PROPERTY_LABEL
-        gtk_accessible_update_property_value(native, 1, &property, &value)
-    }
-
-    func setMargins(_ margin: Int32) {
-        gtk_widget_set_margin_top(self, margin)
-        gtk_widget_set_margin_bottom(self, margin)
-        gtk_widget_set_margin_start(self, margin)
-        gtk_widget_set_margin_end(self, margin)
+        body(&value)
     }
 }
 
@@ -46,55 +45,58 @@ func label(_ text: String, _ classes: String...) -> Widget {
     return label
 }
 
-/// Makes a label that wraps, even within long words.
+/// Makes a label wrap, even within long words.
 @MainActor
-func wrappingLabel(_ text: String, _ classes: String...) -> Widget {
-    let label = label(text)
+func wrapping(_ label: Widget) -> Widget {
     gtk_label_set_wrap(label.native, 1)
     gtk_label_set_wrap_mode(label.native, PANGO_WRAP_WORD_CHAR)
-    for name in classes { gtk_widget_add_css_class(label, name) }
     return label
 }
 
-/// Makes a label of one line that is shortened in the middle.
+/// Keeps a label on one line, and shortens it.
 @MainActor
-func shortLabel(_ text: String, _ classes: String...) -> Widget {
-    let label = label(text)
-    gtk_label_set_ellipsize(label.native, PANGO_ELLIPSIZE_MIDDLE)
+func shortened(_ label: Widget, at place: PangoEllipsizeMode = PANGO_ELLIPSIZE_MIDDLE) -> Widget {
+    gtk_label_set_ellipsize(label.native, place)
     gtk_label_set_single_line_mode(label.native, 1)
-    for name in classes { gtk_widget_add_css_class(label, name) }
     return label
+}
+
+/// Gives a button the name that assistive technology reads.
+@MainActor
+func named(_ button: Widget, _ name: String, tooltip: String) -> Widget {
+    gtk_widget_set_tooltip_text(button, tooltip)
+    button.setAccessibleLabel(name)
+    return button
 }
 
 @MainActor
 func button(icon: String, _ text: String) -> Widget {
-    let button = gtk_button_new_from_icon_name(icon)!
-    gtk_widget_set_tooltip_text(button, text)
-    button.setAccessibleLabel(text)
+    let button = named(gtk_button_new_from_icon_name(icon), text, tooltip: text)
     gtk_widget_add_css_class(button, "flat")
     return button
 }
 
 @MainActor
-func button(_ text: String, tooltip: String, _ body: @escaping () -> Void) -> Widget {
-    let button = gtk_button_new_with_label(text)!
-    gtk_widget_set_tooltip_text(button, tooltip)
-    button.setAccessibleLabel(text)
-    button.raw.connect("clicked", body)
-    return button
+func button(_ text: String, tooltip: String) -> Widget {
+    named(gtk_button_new_with_label(text), text, tooltip: tooltip)
 }
 
 @MainActor
 func toggle(_ text: String, tooltip: String) -> Widget {
-    let button = gtk_toggle_button_new_with_label(text)!
-    gtk_widget_set_tooltip_text(button, tooltip)
-    button.setAccessibleLabel(text)
-    return button
+    named(gtk_toggle_button_new_with_label(text), text, tooltip: tooltip)
 }
 
 @MainActor
 func onToggle(_ button: Widget, _ body: @escaping (Bool) -> Void) {
-    button.raw.connect("toggled") { body(gtk_toggle_button_get_active(button.cast(to: GtkToggleButton.self)) != 0) }
+    button.raw.connect("toggled") { body(isOn(button)) }
+}
+
+@MainActor
+func isOn(_ button: Widget) -> Bool { gtk_toggle_button_get_active(button.cast(to: GtkToggleButton.self)) != 0 }
+
+@MainActor
+func setOn(_ button: Widget, _ isOn: Bool) {
+    gtk_toggle_button_set_active(button.cast(to: GtkToggleButton.self), isOn ? 1 : 0)
 }
 
 @MainActor

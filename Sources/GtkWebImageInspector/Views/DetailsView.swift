@@ -8,12 +8,12 @@ final class DetailsView {
     let widget: Widget
     /// Called when the user returns to the list.
     var onBack: () -> Void = {}
-    /// Called to flash the image in the window. Returns whether it is on screen.
-    var onFlash: () -> Bool = { false }
+    /// Called to flash the image in the window.
+    var onFlash: () -> Void = {}
 
-    private let back: Widget
-    private let title = shortLabel("", "heading")
-    private let notice = wrappingLabel("", "small", "faint")
+    private let back = button(icon: "go-previous-symbolic", "Back to the requests")
+    private let title = shortened(label("", "heading"))
+    private let notice = wrapping(label("No widget on screen shows this URL now.", "small", "faint"))
     private let content = box(GTK_ORIENTATION_VERTICAL, spacing: 12)
     private var details: LoadDetails?
 
@@ -27,10 +27,14 @@ final class DetailsView {
         gtk_widget_set_visible(notice, 0)
         gtk_box_append(widget.cast(to: GtkBox.self), notice)
         gtk_box_append(widget.cast(to: GtkBox.self), scrolled)
-        back = button(icon: "go-previous-symbolic", "Back to the requests")
-        let flash = button("Flash", tooltip: "Show where the image is in the window") { [weak self] in self?.flash() }
-        let copy = button("Copy", tooltip: "Copy all of this as text") { [weak self] in self?.copy() }
+        let flash = button("Flash", tooltip: "Show where the image is in the window")
+        let copy = button("Copy", tooltip: "Copy all of this as text")
         back.raw.connect("clicked") { [weak self] in self?.onBack() }
+        flash.raw.connect("clicked") { [weak self] in self?.onFlash() }
+        copy.raw.connect("clicked") { [weak self] in
+            guard let self, let details else { return }
+            gdk_clipboard_set_text(gtk_widget_get_clipboard(widget), details.text)
+        }
         for child in [back, title, flash, copy] { gtk_box_append(header.cast(to: GtkBox.self), child) }
         // A scrolled window is not focusable by default, and keys could not scroll it.
         gtk_widget_set_focusable(scrolled, 1)
@@ -50,7 +54,6 @@ final class DetailsView {
 
     /// Shows whether the image was found in the window.
     func setFound(_ isFound: Bool) {
-        gtk_label_set_text(notice.native, "No widget on screen shows this URL now.")
         gtk_widget_set_visible(notice, isFound ? 0 : 1)
     }
 
@@ -72,25 +75,11 @@ final class DetailsView {
 
     private func row(_ number: Int, _ value: LoadDetails.Value) -> Widget {
         let name = label(value.name, "small", "faint")
-        let text = wrappingLabel(value.text, "figures")
+        let text = wrapping(label(value.text, "figures"))
         if value.isMonospaced { gtk_widget_add_css_class(text, "monospace") }
         let row = box(GTK_ORIENTATION_VERTICAL, spacing: 2, [name, text])
-        for side in [gtk_widget_set_margin_start, gtk_widget_set_margin_end] {
-            side(name, 12)
-            side(text, 12)
-        }
-        gtk_widget_set_margin_top(name, 6)
-        gtk_widget_set_margin_bottom(text, 6)
+        gtk_widget_add_css_class(row, "fact")
         if number > 0 { gtk_widget_add_css_class(row, "separated") }
         return row
-    }
-
-    private func flash() {
-        setFound(onFlash())
-    }
-
-    private func copy() {
-        guard let details else { return }
-        gdk_clipboard_set_text(gtk_widget_get_clipboard(widget), details.text)
     }
 }

@@ -5,26 +5,29 @@ internal import CWebImageGtkShims
 @MainActor
 final class WaterfallRow {
     let widget: Widget
-    private let title = shortLabel("")
-    private let caption = shortLabel("", "small", "figures", "faint")
+    private let title = shortened(label(""))
+    private let mark = label("", "small", "figures", "warning")
+    private let caption = shortened(label("", "small", "figures", "faint"), at: PANGO_ELLIPSIZE_END)
     private let bars = Canvas()
     private var line: LoadLine?
-    private var axis: StageBar.Axis?
+    private var axis: TimeAxis?
 
     init() {
         gtk_widget_set_size_request(bars.widget, -1, 8)
-        gtk_label_set_ellipsize(caption.native, PANGO_ELLIPSIZE_END)
-        widget = box(GTK_ORIENTATION_VERTICAL, spacing: 3, [title, caption, bars.widget])
-        bars.draw = { [weak self] painter in
+        gtk_widget_set_hexpand(title, 1)
+        let heading = box(GTK_ORIENTATION_HORIZONTAL, [title, mark])
+        widget = box(GTK_ORIENTATION_VERTICAL, spacing: 3, [heading, caption, bars.widget])
+        bars.content.draw = { [weak self] painter in
             guard let self, let line, let axis else { return }
-            StageBar.draw(line, on: axis, now: .now, painter)
+            axis.draw(line, now: .now, painter)
         }
     }
 
     /// Shows a line, unless it and its axis are unchanged.
-    func show(_ line: LoadLine, on axis: StageBar.Axis?, of item: OpaquePointer) {
-        guard line.id != self.line?.id || line.revision != self.line?.revision || axis != self.axis else { return }
+    func show(_ line: LoadLine, on axis: TimeAxis, of item: OpaquePointer) {
+        gtk_label_set_text(mark.native, line.mark(now: .now))
         let isSame = line.id == self.line?.id && line.revision == self.line?.revision
+        guard !isSame || axis != self.axis else { return }
         (self.line, self.axis) = (line, axis)
         bars.invalidate()
         guard !isSame else { return }

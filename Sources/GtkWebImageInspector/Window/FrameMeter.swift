@@ -9,8 +9,6 @@ final class FrameMeter {
         let time: Double
         /// The seconds since the previous frame; `nil` after a pause without changes.
         let interval: Double?
-        /// The seconds of main-thread time of the frame.
-        let work: Double
     }
 
     /// The seconds that the meter covers.
@@ -23,22 +21,14 @@ final class FrameMeter {
     /// Called after each frame.
     var onFrame: () -> Void = {}
 
-    private let clock: GObjectBox
-    private var handlers: [UInt] = []
-    private var start: gint64 = 0
+    private let clock: SignalConnections
 
     init(_ clock: OpaquePointer) {
-        self.clock = GObjectBox(retaining: UnsafeMutableRawPointer(clock))
-        handlers = [
-            self.clock.pointer.connect("before-paint") { [weak self] in self?.start = g_get_monotonic_time() },
-            self.clock.pointer.connect("after-paint") { [weak self] in self?.endFrame() },
-        ]
+        self.clock = SignalConnections(GObjectBox(retaining: UnsafeMutableRawPointer(clock)))
+        self.clock.connect("after-paint") { [weak self] in self?.endFrame() }
     }
 
-    func stop() {
-        for handler in handlers { clock.pointer.disconnect(handler) }
-        handlers = []
-    }
+    func stop() { clock.disconnect() }
 
     /// The number of frames in the last second, and the longest interval of the period in seconds.
     var summary: (count: Int, longest: Double) {
@@ -47,10 +37,9 @@ final class FrameMeter {
     }
 
     private func endFrame() {
-        let now = g_get_monotonic_time()
-        let time = Double(now) / 1_000_000
+        let time = Double(g_get_monotonic_time()) / 1_000_000
         let interval = frames.last.map { time - $0.time }.flatMap { $0 < Self.longestInterval ? $0 : nil }
-        frames.append(Frame(time: time, interval: interval, work: start > 0 ? Double(now - start) / 1_000_000 : 0))
+        frames.append(Frame(time: time, interval: interval))
         let old = frames.prefix { time - $0.time > Self.period }.count
         // At a few hundred frames a second, removing old frames each time would be slow.
         if old > 600 || frames.count > 4000 { frames.removeFirst(max(old, frames.count - 4000)) }

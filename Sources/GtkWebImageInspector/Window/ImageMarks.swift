@@ -9,21 +9,21 @@ final class ImageMarks {
     private struct Badge: Equatable {
         let text: String
         let box: Box
-        let color: [Float]
+        let color: UInt32
     }
 
-    /// The half-period of the flash, in milliseconds.
-    private static let beat: UInt32 = 160
+    /// The half-period of the flash.
+    private static let beat = Duration.milliseconds(160)
     private static let beatCount = 8
 
     private let layer: OverlayLayer
-    private let images: WindowImages
+    let images: WindowImages
     private var badges: [Badge] = []
     private var lines: [URL: LoadLine] = [:]
     private var flashing: (url: URL, beat: Int)?
     /// The flashing boxes.
     private(set) var flashes: [Box] = []
-    private var timer: Timer?
+    private var timer: Task<Void, Never>?
 
     /// Whether images have badges. Default: no.
     var showsBadges = false {
@@ -33,7 +33,7 @@ final class ImageMarks {
     init(_ window: Widget, _ layer: OverlayLayer) {
         self.layer = layer
         images = WindowImages(window: window)
-        layer.canvas.draw = { [weak self] in self?.draw($0) }
+        layer.canvas.content.draw = { [weak self] in self?.draw($0) }
         layer.onLayout = { [weak self] in self?.update() }
     }
 
@@ -46,11 +46,7 @@ final class ImageMarks {
 
     /// Adopts the lines. The newest line of a URL counts.
     func setLines(_ lines: [LoadLine]) {
-        guard showsBadges else {
-            self.lines = [:]
-            return
-        }
-        self.lines = Dictionary(lines.map { ($0.url, $0) }, uniquingKeysWith: { $1 })
+        self.lines = showsBadges ? Dictionary(lines.map { ($0.url, $0) }, uniquingKeysWith: { $1 }) : [:]
         update()
     }
 
@@ -65,12 +61,12 @@ final class ImageMarks {
             flashing = nil
             return false
         }
-        timer = Timer(every: Self.beat) { [weak self] in
-            guard let self, let flashing else { return false }
-            let isOver = flashing.beat + 1 >= Self.beatCount
-            self.flashing = isOver ? nil : (flashing.url, flashing.beat + 1)
-            if isOver { update() } else if !ReducedMotion.isRequested { layer.canvas.invalidate() }
-            return !isOver
+        timer = Task { [weak self] in
+            for beat in 1...Self.beatCount {
+                guard (try? await Task.sleep(for: Self.beat)) != nil, let self else { return }
+                flashing = beat < Self.beatCount ? (url, beat) : nil
+                if flashing == nil { update() } else if !ReducedMotion.isRequested { layer.canvas.invalidate() }
+            }
         }
         return true
     }
@@ -79,7 +75,7 @@ final class ImageMarks {
     private func update() {
         guard showsBadges || flashing != nil || !badges.isEmpty || !flashes.isEmpty else { return }
         let visible = showsBadges || flashing != nil ? images.visible : []
-        let newFlashes = visible.filter { $0.url == flashing?.url }.map(\.box)
+        let newFlashes = visible.filter { $0.request.url == flashing?.url }.map(\.box)
         let newBadges = showsBadges ? visible.compactMap(badge) : []
         guard newFlashes != flashes || newBadges != badges else { return }
         (flashes, badges) = (newFlashes, newBadges)
@@ -87,9 +83,8 @@ final class ImageMarks {
     }
 
     private func badge(of image: WindowImages.Visible) -> Badge? {
-        guard let line = lines[image.url], let text = line.badge else { return nil }
-        let color = Palette.badge(of: line)
-        return Badge(text: text, box: image.box, color: [color.red, color.green, color.blue])
+        guard let line = lines[image.request.url], let text = line.badge else { return nil }
+        return Badge(text: text, box: image.box, color: Palette.badge(of: line))
     }
 
     private func draw(_ painter: Painter) {
@@ -98,16 +93,13 @@ final class ImageMarks {
             let box = Box(x: badge.box.x + 4, y: badge.box.y + 4, width: text.width + 10, height: text.height + 2)
             // A badge must not cover a small image or its neighbor.
             guard box.width + 8 <= badge.box.width, box.height + 8 <= badge.box.height else { continue }
-            let color = GdkRGBA(red: badge.color[0], green: badge.color[1], blue: badge.color[2], alpha: 0.92)
-            painter.fill(box, radius: 6, color)
+            painter.fill(box, radius: 6, Palette.color(badge.color, alpha: 0.92))
             painter.draw(text, x: box.x + 5, y: box.y + 1, Palette.badgeText)
         }
         guard let flashing, ReducedMotion.isRequested || flashing.beat.isMultiple(of: 2) else { return }
         for box in flashes {
-            var inner = Palette.highlight
-            inner.alpha = 0.25
-            painter.fill(box, radius: 6, inner)
-            painter.stroke(box, radius: 6, width: 4, Palette.highlight)
+            painter.fill(box, radius: 6, Palette.color(Palette.highlight, alpha: 0.25))
+            painter.stroke(box, radius: 6, width: 4, Palette.color(Palette.highlight))
         }
     }
 }

@@ -1,4 +1,5 @@
 internal import CWebImageGtk4
+internal import CWebImageGtkShims
 import FoundationEssentials
 import GtkWebImage
 
@@ -6,8 +7,8 @@ import GtkWebImage
 @MainActor
 struct WindowImages {
     /// A widget with an image that is at least partly visible.
-    struct Visible: Equatable {
-        let url: URL
+    struct Visible {
+        let request: ImageRequest
         /// The visible part of the widget, in window coordinates.
         let box: Box
     }
@@ -17,7 +18,19 @@ struct WindowImages {
     /// The images on screen.
     var visible: [Visible] {
         WidgetPointer(window.raw).images.bound.compactMap { image in
-            visibleBox(of: widget(of: image)).map { Visible(url: image.request.url, box: $0) }
+            visibleBox(of: image.widget.native()).map { Visible(request: image.request, box: $0) }
+        }
+    }
+
+    /// Requests that load the images on screen again, past all caches, at about the size of their widgets.
+    var reloads: [ImageRequest] {
+        visible.map { image in
+            var request = image.request
+            request.cachePolicy = .reload
+            let scale = gwi_widget_get_scale(window)
+            let size = PixelSize(width: Int(image.box.width * scale), height: Int(image.box.height * scale))
+            request.decodeSize = request.decodeSize ?? .cover(size)
+            return request
         }
     }
 
@@ -26,14 +39,10 @@ struct WindowImages {
         let images = WidgetPointer(window.raw).images.bound
         var next = gtk_widget_pick(window, x, y, GTK_PICK_DEFAULT)
         while let widget = next {
-            if let image = images.first(where: { self.widget(of: $0) == widget }) { return image.request.url }
+            if let image = images.first(where: { $0.widget.native() == widget }) { return image.request.url }
             next = gtk_widget_get_parent(widget)
         }
         return nil
-    }
-
-    private func widget(of image: BoundImage) -> Widget {
-        image.widget.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self)
     }
 
     /// The part of a widget that is not clipped by its window or by an ancestor, such as a viewport.
