@@ -48,4 +48,7 @@ extension ImageInspector {
     package func openLine(_ id: Int) {
         session?.open(id)
     }
+
+    /// All loads as an HTTP Archive.
+    package var archive: String? { session?.archive }
 }

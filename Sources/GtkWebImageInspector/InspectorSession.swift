@@ -76,6 +76,9 @@ final class InspectorSession {
         if let line = lines.last(where: { $0.url == url }) { open(line.id) }
     }
 
+    /// All loads as an HTTP Archive.
+    var archive: String { HTTPArchive.text(of: lines) }
+
     /// The number of requests since the inspector was opened.
     var requestCount: Int { observer.count }
 
@@ -101,6 +104,15 @@ final class InspectorSession {
         pane.requests.onReload = { [weak self] in
             guard let self else { return }
             for request in marks.images.reloads { manager.load(request) { _ in } }
+        }
+        pane.addEntry("Save as HAR…", action: "save") { [weak self] in
+            guard let pane = self?.pane, let archive = self?.archive else { return }
+            pane.showNotice("")
+            saveText(archive, as: "requests.har", over: pane.widget) { [weak pane] in pane?.showNotice($0) }
+        }
+        pane.addEntry("Copy as HAR", action: "copy") { [weak self] in
+            guard let self else { return }
+            gdk_clipboard_set_text(gtk_widget_get_clipboard(pane.widget), archive)
         }
         picker.onPick = { [weak self] url in
             guard let self else { return }

@@ -1,5 +1,5 @@
 internal import CWebImageGtk4
-import FoundationEssentials
+import Foundation
 import GtkWebImage
 import GtkWebImageInspector
 import GtkWebImageWidgets
@@ -145,7 +145,114 @@ extension Scenario {
             expectEqual(inspector.titles, ["64x48.png"])
             expectEqual(stage.server.requests.count, 2)
         },
+
+        Scenario("The inspector exports its loads as an HTTP Archive, with times that add up and without secrets") {
+            let stage = try Stage { request in
+                if request.path == "/missing.png" { return .notFound }
+                var response = Stage.answer(request)
+                response.headers += [("Set-Cookie", "session=hush"), ("Cache-Control", "max-age=60")]
+                return response
+            }
+            let inspector = stage.openInspector()
+            let begin = Date.now
+            let url = try require(
+                URL(
+                    string: stage.url(0x336699).absoluteString.replacing("://", with: "://user:hush@") + "?w=1&sig=hush"
+                )
+            )
+            for (count, url) in [url, url, stage.server.url("/missing.png")].enumerated() {
+                stage.manager.load(url, completion: stage.completion)
+                stage.waitForResults(count + 1)
+                stage.waitUntilIdle()
+            }
+            expect(MainLoopPump.run(until: { inspector.state?.lines.filter { !$0.isRunning }.count == 3 }))
+            let text = try require(inspector.archive)
+            expect(!text.contains("hush"), text)
+            // Decoding fails if a key is missing that the format demands.
+            let archive = try JSONDecoder().decode(Archive.self, from: Data(text.utf8)).log
+            expectEqual(archive.version, "1.2")
+            expectEqual(archive.creator.name, "GtkWebImage")
+            expectEqual(archive.entries.map(\.response.status), [200, 200, 404])
+            expectEqual(
+                archive.entries.map { $0.response.bodySize < 0 },
+                [false, true, true],
+                "only one had a transfer that ended"
+            )
+            let entry = archive.entries[0]
+            expectEqual(entry.request.url, stage.url(0x336699).absoluteString + "?w=…&sig=…")
+            expectEqual(entry.request.queryString.map(\.name), ["w", "sig"])
+            expectEqual(entry.response.content.mimeType, "image/png")
+            expectEqual(entry.response.content.size, entry.response.bodySize)
+            let headers = Dictionary(uniqueKeysWithValues: entry.response.headers.map { ($0.name, $0.value) })
+            expectEqual(headers["cache-control"], "max-age=60")
+            expectEqual(headers["set-cookie"], "(hidden)")
+            let lines = try require(inspector.state?.lines)
+            for (entry, line) in zip(archive.entries, lines) {
+                let times = entry.timings
+                let sum = [times.blocked, times.dns, times.connect, times.send, times.wait, times.receive]
+                    .reduce(0) { $0 + max($1, 0) }
+                expect(abs(sum - entry.time) < 0.01, "\(entry.time) is not the sum of \(times)")
+                let duration = try require(line.duration) / .milliseconds(1)
+                expect(entry.time > 0 && entry.time <= duration + 1, "\(entry.time) of \(duration)")
+                let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+                let start = try Date(entry.startedDateTime, strategy: style)
+                expect(start >= begin - 1 && start <= .now, entry.startedDateTime)
+            }
+            // Copying puts the same text into the clipboard.
+            gtk_widget_activate_action_variant(try require(inspector.pane).widget, "inspector.copy", nil)
+            var value = GValue()
+            g_value_init(&value, g_type_from_name("gchararray"))
+            defer { g_value_unset(&value) }
+            let clipboard = gdk_clipboard_get_content(gtk_widget_get_clipboard(stage.window))
+            expect(gdk_content_provider_get_value(clipboard, &value, nil) != 0)
+            expectEqual(g_value_get_string(&value).map { String(cString: $0) }, text)
+        },
     ]
+}
+
+/// What an HTTP Archive must have: http://www.softwareishard.com/blog/har-12-spec.
+private struct Archive: Decodable {
+    let log: Log
+
+    struct Log: Decodable {
+        let version: String
+        let creator: Creator
+        let entries: [Entry]
+    }
+
+    struct Creator: Decodable { let name, version: String }
+
+    struct Entry: Decodable {
+        let startedDateTime: String
+        let time: Double
+        let request: Request
+        let response: Response
+        let cache: [String: String]
+        let timings: Timings
+    }
+
+    struct Request: Decodable {
+        let method, url, httpVersion: String
+        let headers, queryString, cookies: [Field]
+        let headersSize, bodySize: Int
+    }
+
+    struct Response: Decodable {
+        let status: Int
+        let statusText, httpVersion, redirectURL: String
+        let headers, cookies: [Field]
+        let content: Content
+        let headersSize, bodySize: Int
+    }
+
+    struct Content: Decodable {
+        let size: Int
+        let mimeType: String
+    }
+
+    struct Field: Decodable { let name, value: String }
+
+    struct Timings: Decodable { let blocked, dns, connect, ssl, send, wait, receive: Double }
 }
 
 extension ImageInspector {

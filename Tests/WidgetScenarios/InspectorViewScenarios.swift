@@ -166,7 +166,7 @@ extension Scenario {
                 if isOpen { inspector.openLine(line.id) }
                 expect(stage.waitForFrame())
                 let controls = inspector.controls(of: gtk_button_get_type())
-                expect(controls.count >= (isOpen ? 7 : 8), "\(controls.count) controls")
+                expect(controls.count >= (isOpen ? 8 : 9), "\(controls.count) controls")
                 for control in controls {
                     expect(
                         gtk_test_accessible_has_property(OpaquePointer(control), GTK_ACCESSIBLE_PROPERTY_LABEL) != 0,

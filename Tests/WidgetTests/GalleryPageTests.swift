@@ -207,8 +207,8 @@ struct GalleryPageTests {
 
     @Test(
         "Tab leads through the inspector beside a page, and past the cells and rows of lists",
-        // The number of controls from the header to the search: those of the page are the last but eleven, or twelve without requests.
-        arguments: [("prefetching", "Prefetching", 19), ("links", "Try a URL", 16), ("wall", "Wall", 17)]
+        // The number of controls from the header to the search: those of the page are the last but twelve, or thirteen without requests.
+        arguments: [("prefetching", "Prefetching", 20), ("links", "Try a URL", 17), ("wall", "Wall", 18)]
     )
     func tabInInspector(page: String, title: String, count: Int) throws {
         let screen = try GalleryScreen(["--page", page, "--inspector"])
