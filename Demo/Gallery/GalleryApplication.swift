@@ -54,7 +54,6 @@ final class GalleryApplication {
 
     private func activate() {
         if let window { return window.present() }
-        if let folder = options.figures { return saveFigures(in: folder) }
         let window = GalleryWindow(application: application, context: context, size: options.windowSize)
         self.window = window
         window.showPage(options.page)
@@ -82,28 +81,13 @@ final class GalleryApplication {
         }
     }
 
-    /// Saves the figures of the documentation and quits.
-    private func saveFigures(in folder: String) {
-        let studio = FigureStudio(application: application, context: context, folder: folder, isDark: options.dark)
-        Task { @MainActor in
-            do {
-                try await studio.saveAll()
-            } catch {
-                report("\(error)")
-            }
-            quit()
-        }
-    }
-
-    private func report(_ error: String) {
-        FileHandle.standardError.write(Data("\(error)\n".utf8))
-        status = 1
-    }
-
     private func startTour(of window: GalleryWindow) {
         guard options.screenshot != nil || options.scrollThrough || options.trace != nil else { return }
         let tour = Tour(window, server: context.server, options: options) { [weak self] error in
-            if let error { self?.report(error) }
+            if let error {
+                FileHandle.standardError.write(Data("\(error)\n".utf8))
+                self?.status = 1
+            }
             self?.quit()
         }
         self.tour = tour

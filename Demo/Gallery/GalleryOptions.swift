@@ -31,9 +31,6 @@ struct GalleryOptions: ParsableArguments {
     @Option(help: "Save the screenshot this many seconds after the first frame, instead of waiting for the images.")
     var screenshotAfter: Double?
 
-    @Option(help: "Save the figures of the documentation in this folder and quit; with --dark those that differ then.")
-    var figures: String?
-
     @Option(
         help: "Width and height of the window in application pixels. Default: 1000x720; in a browser the whole page."
     )

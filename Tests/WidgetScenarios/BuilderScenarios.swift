@@ -288,10 +288,7 @@ extension Scenario {
 
         Scenario("A stylesheet finds the widget by its node name, and rounds the image in it", .drawing) {
             let stage = try Stage()
-            let provider = gtk_css_provider_new()!
-            gwi_css_provider_load(provider, "webpicture { border-radius: 40px; min-width: 100px; }")
-            let display = gtk_widget_get_display(stage.window)
-            gtk_style_context_add_provider_for_display(display, OpaquePointer(provider), 600)
+            stage.addStyle("webpicture { border-radius: 40px; min-width: 100px; }")
             let ui = try BuilderStage(
                 stage,
                 #"<property name="uri">\#(stage.url(0x336699))</property><property name="content-fit">fill</property>"#

@@ -350,9 +350,7 @@ extension Scenario {
         Scenario("An icon that a style sheet makes larger is decoded at that size", .drawing) {
             let stage = try Stage()
             let image = Image()
-            let provider = gtk_css_provider_new()!
-            gwi_css_provider_load(provider, "image { -gtk-icon-size: 96px; }")
-            gwi_widget_add_style_provider(image.widget, OpaquePointer(provider), 600)
+            stage.addStyle("image { -gtk-icon-size: 96px; }")
             stage.append(image.widget)
             stage.present()
             image.setImage(with: stage.url(0x336699, "400x400"), completion: stage.completion)
@@ -363,7 +361,6 @@ extension Scenario {
                     return image.currentImage?.pixelSize == PixelSize(width: 96, height: 96)
                 })
             )
-            g_object_unref(UnsafeMutableRawPointer(provider))
         },
 
         Scenario("A larger image that fails is requested once, not with every frame") {

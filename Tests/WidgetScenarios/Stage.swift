@@ -1,4 +1,5 @@
 internal import CWebImageGtk4
+internal import CWebImageGtkShims
 import FoundationEssentials
 import GtkWebImage
 import GtkWebImageWidgets
@@ -122,6 +123,15 @@ final class Stage {
         g_value_set_int(&value, number)
         let settings = UnsafeMutableRawPointer(gtk_settings_get_default()!)
         g_object_set_property(settings.assumingMemoryBound(to: GObject.self), name, &value)
+    }
+
+    /// Adds a style sheet for all widgets.
+    func addStyle(_ sheet: String) {
+        let provider = gtk_css_provider_new()!
+        gwi_css_provider_load(provider, sheet)
+        let priority = guint(GTK_STYLE_PROVIDER_PRIORITY_APPLICATION)
+        gtk_style_context_add_provider_for_display(gtk_widget_get_display(window), OpaquePointer(provider), priority)
+        g_object_unref(UnsafeMutableRawPointer(provider))
     }
 
     /// Calls back after each frame of the window during its lifetime.

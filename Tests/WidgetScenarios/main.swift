@@ -26,7 +26,11 @@ if name == "--before-gtk-init" {
     _ = arguments.last.flatMap { wrappers[$0] }?()
     exit(0)
 }
-guard let scenario = Scenario.all.first(where: { $0.name == name }) else {
+// With --figures and a folder it makes the figures of the documentation; with --dark after it, those that differ in the dark style.
+let figures = Scenario("--figures") {
+    try FigureStudio(isDark: arguments.last == "--dark").saveAll(in: URL(filePath: arguments[2]))
+}
+guard let scenario = ([figures] + Scenario.all).first(where: { $0.name == name }) else {
     FileHandle.standardError.write(Data("There is no scenario named: \(name)\n".utf8))
     exit(2)
 }

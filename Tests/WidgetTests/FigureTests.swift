@@ -54,19 +54,19 @@ struct FigureTests {
         #expect(count >= 4, "Nothing is found in \(file)")
     }
 
-    @Test("The gallery makes all of them, and those of transitions and indicators move")
+    @Test("The scenarios' program makes all of them, and those of transitions and indicators move")
     func made() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "gwi-figures-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         for extra in [[], ["--dark"]] {
-            let options = ["--figures", folder.path(), "--cache-dir", folder.path() + "/cache"]
-            let run = try GalleryDisplay.xvfb.runGallery(options + extra)
+            let environment = Program.strict(["GWI_DISPLAY": "xvfb", "GSK_RENDERER": "cairo"])
+            let arguments = ["--figures", folder.path()] + extra
+            let run = try ChildProcess.run(Program.scenarios, arguments, environment: environment, seconds: 300)
             #expect(run.exitCode == 0, "\(run.output)")
         }
         // The icon of the dark style stands on its dark background.
         let dark = try WebImage(contentsOf: folder.appending(path: "placeholder-icon~dark.jpg"))
         #expect(try #require(dark.color(x: 2, y: 2)).rgba >> 24 < 0x60)
-        try FileManager.default.removeItem(at: folder.appending(path: "cache"))
         let made = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
         let names = Set(made.map(\.lastPathComponent))
         let kept = Set(Self.files.map(\.lastPathComponent).filter { !$0.hasPrefix("gallery-") })

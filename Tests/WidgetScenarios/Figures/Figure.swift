@@ -1,8 +1,9 @@
 internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
+import TestSupport
 
-/// An image of the documentation, beside the description of what it shows. `Demo/screenshots` has the gallery make all of them.
+/// An image of the documentation, beside the description of what it shows. `Demo/screenshots` makes all of them.
 @MainActor
 struct Figure {
     enum Subject {
@@ -19,40 +20,31 @@ struct Figure {
     /// Whether the figure has the colours of the style, so that the documentation needs it both light and dark.
     var followsStyle = false
 
-    /// The figures with what they need from the server of the bundled images.
-    static func all(_ context: PageContext) async throws -> [Figure] {
-        let manager = ImageManager.shared
-        let dunes = try await manager.image(for: context.fresh(FigureStudio.image))
-        let small = context.fresh(FigureStudio.image, .small)
-        let butterfly = try await manager.image(for: thumbnail(context.fresh("butterfly.png"), side: 84))
-        let mushroom = try await manager.image(for: thumbnail(context.fresh("mushroom.webp"), side: 48))
-        let texture = butterfly.makeTexture()
+    /// All figures.
+    static func all() throws -> [Figure] {
+        let dunes = try thumbnail(FigureStudio.image, side: 128)
+        let small = try thumbnail(FigureStudio.image, side: 24).data(as: .jpeg).base64EncodedString()
+        let texture = try thumbnail("butterfly.png", side: 84).makeTexture()
         defer { g_object_unref(UnsafeMutableRawPointer(texture)) }
-        return transitions + indicators + fits + transformers(overlay: mushroom) + [
-            Figure(
-                name: "placeholder-icon",
-                subject: .placeholder(.icon("image-x-generic-symbolic", size: 48)),
-                followsStyle: true
-            ),
-            Figure(name: "placeholder-color", subject: .placeholder(.color(ImageColor(0xB3988A)))),
-            Figure(name: "placeholder-blurhash", subject: .placeholder(BlurHash(of: dunes).flatMap { .blurHash($0) })),
-            Figure(
-                name: "placeholder-thumbhash",
-                subject: .placeholder(ThumbHash(of: dunes).flatMap { .thumbHash($0) })
-            ),
-            Figure(name: "placeholder-image", subject: .placeholder(.image(try await manager.image(for: small)))),
-            Figure(name: "placeholder-url", subject: .placeholder(.url(context.fresh(FigureStudio.image, .small)))),
-            Figure(
-                name: "placeholder-paintable",
-                subject: .placeholder(.paintable(texture)),
-                followsStyle: true
-            ),
+        let placeholders: [(name: String, placeholder: ImagePlaceholder?, followsStyle: Bool)] = [
+            ("icon", .icon("image-x-generic-symbolic", size: 48), true),
+            ("color", .color(ImageColor(0xB3988A)), false),
+            ("blurhash", BlurHash(of: dunes).flatMap { .blurHash($0) }, false),
+            ("thumbhash", ThumbHash(of: dunes).flatMap { .thumbHash($0) }, false),
+            ("image", .image(try thumbnail(FigureStudio.image, side: 24)), false),
+            ("url", URL(string: "data:image/jpeg;base64,\(small)").map { .url($0) }, false),
+            ("paintable", .paintable(texture), true),
         ]
+        return transitions + indicators + fits + transformers(overlay: try thumbnail("mushroom.webp", side: 48))
+            + placeholders.map {
+                Figure(name: "placeholder-\($0)", subject: .placeholder($1), followsStyle: $2)
+            }
     }
 
-    /// A request for an image that fits into a square of so many pixels.
-    static func thumbnail(_ url: URL, side: Int) -> ImageRequest {
-        ImageRequest(url: url, decodeSize: .contain(PixelSize(width: side, height: side)))
+    /// An image of the gallery, as large as fits into a square of so many pixels.
+    private static func thumbnail(_ name: String, side: Int) throws -> WebImage {
+        let size = PixelSize(width: side, height: side)
+        return try WebImage(data: ShippedImage.data(name), options: DecodeOptions(size: .contain(size)))
     }
 
     private static var transitions: [Figure] {
