@@ -209,7 +209,8 @@ let package = Package(
             name: "webimage-gallery",
             dependencies: [
                 "GtkWebImage", "GtkWebImageBuilder", "GtkWebImageWidgets", "GtkWebImageZoom", "GtkWebImageInspector",
-                "WebImageServices", "WebImageDesktop", "WebImageTesting", "CWebImageAdwaita", "CWebImageGtk4",
+                "WebImageLinux", "WebImageServices", "WebImageDesktop", "WebImageTesting", "CWebImageAdwaita",
+                "CWebImageGtk4",
                 "CWebImageGtkShims",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -255,7 +256,7 @@ let package = Package(
         // Apps ported from other libraries, each line below its original; PortedTable does what UIKit did for them.
         .target(
             name: "PortedTable",
-            dependencies: ["GtkWebImage", "GtkWebImageWidgets", "WebImageTesting", "CWebImageGtk4"],
+            dependencies: ["GtkWebImage", "GtkWebImageWidgets", "WebImageLinux", "WebImageTesting", "CWebImageGtk4"],
             path: "Demo/Examples/Ported/Table",
             swiftSettings: strict
         ),

@@ -13,11 +13,12 @@ func onDrop(of widget: Widget, _ body: @escaping (String) -> Void) {
             UnsafeMutableRawPointer, UnsafePointer<GValue>, Double, Double, UnsafeMutableRawPointer
         ) -> gboolean
     let callback: Callback = { _, value, _, _, box in
-        guard let address = address(in: value) else { return 0 }
-        run(box, address)
-        return 1
+        address(in: value).map { answer(box, $0) } ?? 0
     }
-    connect(target, "drop", callback: callback, handler: Handler(body))
+    connect(target, "drop", callback: callback) { (address: String) in
+        body(address)
+        return true
+    }
     // An entry would insert the text at the pointer.
     gtk_event_controller_set_propagation_phase(target, GTK_PHASE_CAPTURE)
     gtk_widget_add_controller(widget, target)

@@ -1,10 +1,11 @@
 internal import CWebImageGtk4
+import WebImageLinux
 
 /// Has the window of a widget draw one frame after the other, and calls back at each.
 @MainActor
 final class FrameLoop {
     private let clock: OpaquePointer
-    private var connections: [gulong] = []
+    private var connections: [UInt] = []
 
     /// - Parameters:
     ///   - widget: A widget in a window; without one there are no frames.
@@ -25,7 +26,7 @@ final class FrameLoop {
     func stop() {
         guard !connections.isEmpty else { return }
         gdk_frame_clock_end_updating(clock)
-        for connection in connections { g_signal_handler_disconnect(UnsafeMutableRawPointer(clock), connection) }
+        for connection in connections { UnsafeMutableRawPointer(clock).disconnect(connection) }
         connections = []
         g_object_unref(UnsafeMutableRawPointer(clock))
     }

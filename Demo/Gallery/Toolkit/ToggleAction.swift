@@ -12,7 +12,7 @@ final class ToggleAction {
     /// Adds the action to an app or a window.
     /// - Parameter body: Called when the user activates the action. It sets `isOn`, or has it set.
     func add(to map: OpaquePointer, _ body: @escaping () -> Void) {
-        connect(action, "activate", arguments: 1, body)
+        connect(action, "activate", body)
         g_action_map_add_action(map, action)
     }
 

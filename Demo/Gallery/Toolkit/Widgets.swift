@@ -81,7 +81,7 @@ func dropDown(_ texts: [String], _ body: @escaping (Int) -> Void) -> Widget {
     let model = gtk_string_list_new(nil)!
     for text in texts { gtk_string_list_append(model, text) }
     let dropDown = gtk_drop_down_new(model, nil)!
-    connect(OpaquePointer(dropDown), "notify::selected", arguments: 1) {
+    connect(OpaquePointer(dropDown), "notify::selected") {
         body(Int(gtk_drop_down_get_selected(OpaquePointer(dropDown))))
     }
     return dropDown

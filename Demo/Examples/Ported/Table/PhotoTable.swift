@@ -1,6 +1,7 @@
 internal import CWebImageGtk4
 import Glibc
 import GtkWebImage
+import WebImageLinux
 
 /// What UIKit does for the original apps: a table with cells that are used again, buttons above it, and a window around both.
 @MainActor
@@ -44,18 +45,7 @@ public final class PhotoTable {
     public func addButton(_ title: String, action: @escaping @MainActor () async -> Void) {
         let button = UnsafeMutableRawPointer(gtk_button_new_with_label(title)!)
         append(button, to: bar)
-        let box = Unmanaged.passRetained(Action(action))
-        let callback: @convention(c) (gpointer?, gpointer?) -> Void = { _, box in
-            MainActor.assumeIsolated { Unmanaged<Action>.fromOpaque(box!).takeUnretainedValue().run() }
-        }
-        g_signal_connect_data(
-            button,
-            "clicked",
-            unsafeBitCast(callback, to: GCallback.self),
-            box.toOpaque(),
-            nil,
-            GConnectFlags(rawValue: 0)
-        )
+        button.connect("clicked") { Task { await action() } }
         actions.append(action)
     }
 
@@ -73,12 +63,17 @@ public final class PhotoTable {
         let model = gtk_string_list_new(nil)!
         for photo in photos { gtk_string_list_append(model, photo.title) }
         let factory = gtk_signal_list_item_factory_new()!
-        connect(factory, "setup") { table, item in table.setUp(item) }
-        connect(factory, "bind") { table, item in table.bind(item) }
-        connect(factory, "unbind") { table, item in table.cells[item]?.unbind() }
-        connect(factory, "teardown") { table, item in table.cells[item] = nil }
+        let raw = UnsafeMutableRawPointer(factory)
+        // The table lives as long as the process.
+        func connect(_ signal: String, _ body: @escaping (PhotoTable, OpaquePointer) -> Void) {
+            raw.connectWithArgument(signal) { body(self, OpaquePointer(bitPattern: $0)!) }
+        }
+        connect("setup") { table, item in table.setUp(item) }
+        connect("bind") { table, item in table.cells[item]?.bind(table.photos[Int(gtk_list_item_get_position(item))]) }
+        connect("unbind") { table, item in table.cells[item]?.unbind() }
+        connect("teardown") { table, item in table.cells[item] = nil }
         gtk_list_view_set_factory(OpaquePointer(listView), factory)
-        g_object_unref(UnsafeMutableRawPointer(factory))
+        g_object_unref(raw)
         let selection = gtk_no_selection_new(model)!
         gtk_list_view_set_model(OpaquePointer(listView), selection)
         g_object_unref(UnsafeMutableRawPointer(selection))
@@ -90,58 +85,7 @@ public final class PhotoTable {
         gtk_list_item_set_child(item, cell.row)
     }
 
-    private func bind(_ item: OpaquePointer) {
-        cells[item]?.bind(photos[Int(gtk_list_item_get_position(item))])
-    }
-
     private func append(_ widget: UnsafeMutableRawPointer, to box: UnsafeMutableRawPointer) {
         gtk_box_append(box.assumingMemoryBound(to: GtkBox.self), widget.assumingMemoryBound(to: GtkWidget.self))
-    }
-
-    /// Connects to a signal of the factory. The table lives as long as the process.
-    private func connect(
-        _ factory: OpaquePointer,
-        _ signal: String,
-        handler: @escaping @MainActor (PhotoTable, OpaquePointer) -> Void
-    ) {
-        let box = Unmanaged.passRetained(FactoryHandler(table: self, body: handler))
-        let callback: @convention(c) (gpointer?, OpaquePointer?, gpointer?) -> Void = { _, item, box in
-            let item = UInt(bitPattern: item)
-            MainActor.assumeIsolated {
-                let handler = Unmanaged<FactoryHandler>.fromOpaque(box!).takeUnretainedValue()
-                handler.body(handler.table, OpaquePointer(bitPattern: item)!)
-            }
-        }
-        g_signal_connect_data(
-            UnsafeMutableRawPointer(factory),
-            signal,
-            unsafeBitCast(callback, to: GCallback.self),
-            box.toOpaque(),
-            nil,
-            GConnectFlags(rawValue: 0)
-        )
-    }
-}
-
-@MainActor
-private final class Action {
-    private let body: @MainActor () async -> Void
-
-    init(_ body: @escaping @MainActor () async -> Void) { self.body = body }
-
-    func run() {
-        let body = body
-        Task { await body() }
-    }
-}
-
-@MainActor
-private final class FactoryHandler {
-    let table: PhotoTable
-    let body: @MainActor (PhotoTable, OpaquePointer) -> Void
-
-    init(table: PhotoTable, body: @escaping @MainActor (PhotoTable, OpaquePointer) -> Void) {
-        self.table = table
-        self.body = body
     }
 }
