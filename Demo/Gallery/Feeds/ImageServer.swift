@@ -32,8 +32,6 @@ struct ImageServer: ImageFeed {
         case closed
         /// Responds with a rotated JPEG that has an EXIF orientation.
         case rotated
-        /// Responds with the same JPEG without the orientation, and so with the pixels as they lie in the file.
-        case untagged
     }
 
     /// The folder of images beside the installed program, or data/images of the package it was built from.

@@ -3,38 +3,16 @@ import GtkWebImage
 import WebImageServices
 import WebImageTesting
 
-/// A server on 127.0.0.1 that scales the bundled images: a Thumbor where Tests/thumbor has installed one, else a small one of the
-/// gallery, which knows the bundled images alone.
+/// A server on 127.0.0.1 that scales the bundled images.
 final class ScalingServer: Sendable {
-    private enum Kind: Sendable {
-        case thumbor(ThumborServer)
-        case own(LocalImageServer)
-    }
-
-    private static let key = "the key of the gallery"
-
     /// The service for the configuration of a manager.
     let service: ImageService
-    private let kind: Kind
+    private let server: LocalImageServer
 
     /// - Parameter folder: The folder of the bundled images.
     init(folder: String) throws {
-        if ThumborServer.isInstalled, let thumbor = try? ThumborServer(key: Self.key) {
-            kind = .thumbor(thumbor)
-            service = .thumbor(at: thumbor.baseURL, key: Self.key)
-        } else {
-            let server = try LocalImageServer { Self.response(to: $0, folder) }
-            kind = .own(server)
-            service = try .template("\(server.baseURL.absoluteString)/{width}/{url}")
-        }
-    }
-
-    /// The name of the server.
-    var name: String {
-        switch kind {
-        case .thumbor: "Thumbor"
-        case .own: "LocalImageServer"
-        }
+        server = try LocalImageServer { Self.response(to: $0, folder) }
+        service = try .template("\(server.baseURL.absoluteString)/{width}/{url}")
     }
 
     /// Answers /WIDTH/URL with the bundled image of that name.

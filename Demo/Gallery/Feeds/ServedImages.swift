@@ -49,16 +49,15 @@ final class ServedImages: Sendable {
             if count <= 3 { return .status(503) }
         case .closed: response.faults.rawResponse = Data()
         case .rotated: return rotated(parts[1], response.body)
-        case .untagged: return rotated(parts[1], response.body, isTagged: false)
         }
         return response
     }
 
     /// Rotates an image and adds the EXIF orientation that makes it upright again.
-    private func rotated(_ name: String, _ file: Data, isTagged: Bool = true) -> ServerResponse {
+    private func rotated(_ name: String, _ file: Data) -> ServerResponse {
         guard let number = Int(name.drop { !$0.isNumber }), let image = try? WebImage(data: file),
             let rotated = ExifWriter.rotated(image, orientation: number),
-            let jpeg = isTagged ? ExifWriter.tagged(rotated, orientation: number) : rotated
+            let jpeg = ExifWriter.tagged(rotated, orientation: number)
         else { return .notFound }
         return .ok(jpeg, contentType: "image/jpeg")
     }

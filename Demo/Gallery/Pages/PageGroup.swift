@@ -41,7 +41,6 @@ struct PageGroup {
                     Entry(.animation, icon: "media-playback-start"),
                     Entry(.transformers, icon: "applications-graphics"),
                     Entry(.transitions, icon: "media-playlist-shuffle"),
-                    Entry(.orientation, icon: "object-rotate-right"), Entry(.density, icon: "video-display"),
                 ]
             ),
             PageGroup(

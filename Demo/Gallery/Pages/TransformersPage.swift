@@ -11,17 +11,23 @@ extension Page {
             "Transformers change an image before it is shown, off the main thread, in the time beside each name. Chains with the same first steps share them."
         ),
         code: """
-            picture.setImage(with: ImageRequest(url: url, transformer: .rounded(24)))
-            let ring = ImageBorder(width: 4, color: .white)
-            avatar.setImage(with: ImageRequest(url: url, transformer: .circle(border: ring)))
-            picture.setImage(with: ImageRequest(url: url, transformer: .blur(8) + .sepia))
+            .circle(border: ImageBorder(width: $0, color: .white))
+            .blur(blurred?.value ?? 0) + .sepia
+            picture.setImage(with: ImageRequest(url: url, transformer: transformer(value)), options: options) {
             """,
         parts: ["TransformerTile.swift"]
     ) { context in
         let tiles = tiles(context.fresh("astronaut.jpg"))
+        let upright = (1...8).map { number in
+            let picture = sizedPicture(width: 76, height: 57)
+            picture.setImage(with: context.server.url("lighthouse.jpg", .rotated, serial: number))
+            return (picture, captioned(picture.widget, "EXIF \(number)"))
+        }
+        let heading = label(tr("Files with the eight EXIF orientations, which are shown upright"), "caption")
+        let parts = [flow(tiles.map(\.widget), columns: 5), heading, flow(upright.map(\.1), columns: 8)]
         return PageContent(
-            flow(tiles.map(\.widget), columns: 5),
-            waitsFor: tiles.map(\.picture),
+            box(GTK_ORIENTATION_VERTICAL, spacing: 18, parts),
+            waitsFor: tiles.map(\.picture) + upright.map(\.0),
             owner: tiles as AnyObject
         )
     }
@@ -51,13 +57,5 @@ extension Page {
             TransformerTile(tr("Hue"), of: url, value: 120, in: 0...360) { .hueRotation(degrees: $0) },
             TransformerTile(tr("Gamma"), of: url, value: 0.5, in: 0.2...3) { .gamma($0) },
         ]
-    }
-
-    @MainActor
-    private static func sample(_ picture: Picture, avatar: Button, url: URL) {
-        picture.setImage(with: ImageRequest(url: url, transformer: .rounded(24)))
-        let ring = ImageBorder(width: 4, color: .white)
-        avatar.setImage(with: ImageRequest(url: url, transformer: .circle(border: ring)))
-        picture.setImage(with: ImageRequest(url: url, transformer: .blur(8) + .sepia))
     }
 }
