@@ -56,8 +56,7 @@ struct GalleryOptions: ParsableArguments {
 
     @Option(
         help: """
-            Fling the page wall or compare for this number of seconds, print what was measured, and quit. The wall is flung with \
-            empty cells first.
+            Fling the page wall or compare for this number of seconds, print what was measured, and quit.
             """
     )
     var fling: Double?

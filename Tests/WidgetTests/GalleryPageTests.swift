@@ -234,7 +234,7 @@ struct GalleryPageTests {
             EventLog<Int>.poll(pause: 50_000) { (try? screen.photograph().colors(x: 260..<960, y: 200..<640)) != top }
         )
         screen.click(x: 600, y: 450)
-        // The counters of the wall are gone below a large image.
+        // The number of images is gone below a large image.
         let (x, y) = (270..<440, 678..<702)
         #expect(EventLog<Int>.poll(pause: 50_000) { (try? screen.photograph().colors(x: x, y: y).count) ?? 99 < 5 })
         screen.press("Escape")

@@ -1,3 +1,18 @@
+/// What the cells in view showed, frame by frame.
+struct CellFigures {
+    /// The cells in view of all frames together.
+    var frames = 0
+    /// Those without an image.
+    var blankFrames = 0
+    /// The images in cells that were looked at; `nil` when nothing tells what they ought to be.
+    var checked: Int?
+    /// Those that were not of the URL of their cell.
+    var wrong = 0
+
+    /// The share of the cells in view that were blank, from 0 to 1.
+    var blankShare: Double { frames > 0 ? Double(blankFrames) / Double(frames) : 0 }
+}
+
 /// Looks at the cells of a wall ten times a second: reading their pixels in each frame would take half of the frames that are
 /// measured.
 @MainActor
@@ -8,7 +23,6 @@ final class CellInspector {
     private let wall: ImageWall
     private let checker: CellChecker?
     private var total = CellFigures()
-    private(set) var frameCount = 0
 
     /// - Parameter signatures: Those of the images of the wall; `nil` when they are not known.
     init(_ wall: ImageWall, signatures: ImageSignatures?) {
@@ -23,7 +37,6 @@ final class CellInspector {
 
     /// Looks at the cells in view.
     func look() {
-        frameCount += 1
         let now = ContinuousClock.now
         if let lastLook, now - lastLook < Self.interval { return }
         lastLook = now
