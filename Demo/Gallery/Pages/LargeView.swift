@@ -32,10 +32,7 @@ final class LargeView {
         append(makeStage(), to: widget)
         gtk_label_set_justify(OpaquePointer(info), GTK_JUSTIFY_CENTER)
         gtk_label_set_xalign(OpaquePointer(info), 0.5)
-        for side in [
-            gtk_widget_set_margin_top, gtk_widget_set_margin_bottom, gtk_widget_set_margin_start,
-            gtk_widget_set_margin_end,
-        ] { side(info, 9) }
+        setMargins(of: info, 9)
         append(info, to: widget)
         connect(OpaquePointer(previous), "clicked") { [weak self] in self?.step(-1) }
         connect(OpaquePointer(next), "clicked") { [weak self] in self?.step(1) }

@@ -20,6 +20,13 @@ func append(_ child: Widget, to box: Widget) {
     gtk_box_append(cast(OpaquePointer(box)), child)
 }
 
+@MainActor
+func setMargins(of widget: Widget, _ margin: Int32) {
+    for side in [
+        gtk_widget_set_margin_top, gtk_widget_set_margin_bottom, gtk_widget_set_margin_start, gtk_widget_set_margin_end,
+    ] { side(widget, margin) }
+}
+
 /// Creates a label that wraps.
 @MainActor
 func label(_ text: String, _ classes: String...) -> Widget {
