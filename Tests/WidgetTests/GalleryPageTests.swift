@@ -241,7 +241,7 @@ struct GalleryPageTests {
         #expect(EventLog<Int>.poll(pause: 50_000) { (try? screen.photograph().colors(x: x, y: y).count) ?? 0 > 10 })
     }
 
-    @Test("The wheel zooms into a map of 50 megapixels below the pointer, a drag moves it, and 0 shows all of it again")
+    @Test("The wheel zooms into 50 megapixels below the pointer, a drag moves it, and 0 shows all of it again")
     func zooming() throws {
         let screen = try GalleryScreen(
             ["--page", "zoom", "--size", "1000x720"],

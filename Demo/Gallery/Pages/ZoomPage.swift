@@ -13,13 +13,13 @@ extension Page {
         ),
         code: """
             let view = ZoomView()
-            view.setImageDescription("Map of a town")
+            view.setImageDescription(tr("A mosaic of images"))
             view.setImage(with: url)
             """,
         isFilling: true
-    ) { _ in
+    ) { context in
         let view = ZoomView()
-        view.setImageDescription(tr("Map of a town"))
+        view.setImageDescription(tr("A mosaic of images"))
         gtk_widget_set_size_request(view.widget, 200, 200)
         let state = ZoomState(view)
         let row = controls([
@@ -31,7 +31,7 @@ extension Page {
         let head = box(GTK_ORIENTATION_VERTICAL, spacing: 6, [row, state.label])
         gtk_widget_set_margin_start(head, 12)
         gtk_widget_set_margin_end(head, 12)
-        TownMap.prepare { url in
+        Mosaic(of: context.server.names, in: context.server.folder).prepare { url in
             guard let url else { return state.fail() }
             view.setImage(with: url)
         }
@@ -39,19 +39,12 @@ extension Page {
         content.isAtRest = { state.isAtRest }
         return content
     }
-
-    @MainActor
-    private static func sample(url: URL) {
-        let view = ZoomView()
-        view.setImageDescription("Map of a town")
-        view.setImage(with: url)
-    }
 }
 
 /// Says what the view shows: the zoom, the size of the tiles, the visible region, and the memory of the pixels.
 @MainActor
 private final class ZoomState {
-    let label = webimage_gallery.label(tr("The map is being drawn, which takes some seconds."), "caption", "numeric")
+    let label = webimage_gallery.label(tr("The image is being drawn, which takes some seconds."), "caption", "numeric")
     private let view: ZoomView
     private var hasFailed = false
 
@@ -64,7 +57,7 @@ private final class ZoomState {
 
     func fail() {
         hasFailed = true
-        setText(label, tr("The map cannot be written to the cache folder."))
+        setText(label, tr("The image cannot be written to the cache folder."))
     }
 
     private func update() {
