@@ -11,8 +11,8 @@ extension Page {
             "An image has a description. Assistive technology is told when an image is loading and when it has failed, and everything can be reached with the keyboard."
         ),
         code: """
-            picture.setImageDescription("A lighthouse at dusk")
-            button.setImageDescription("Open the image")
+            described.setImageDescription(tr("A lighthouse at dusk"))
+            button.setImageDescription(tr("Open the image"))
             """
     ) { context in
         let described = sizedPicture(width: 152, height: 114)
@@ -59,11 +59,5 @@ extension Page {
             setText(text, tr("“%1”", [name, addition].filter { !$0.isEmpty }.joined(separator: ", ")))
         }
         return box(GTK_ORIENTATION_VERTICAL, spacing: 6, [fixed(widget), text])
-    }
-
-    @MainActor
-    private static func sample(_ picture: Picture, _ button: Button) {
-        picture.setImageDescription("A lighthouse at dusk")
-        button.setImageDescription("Open the image")
     }
 }

@@ -11,11 +11,11 @@ extension Page {
             "GIF, APNG, WebP and JPEG XL play while they are on screen. Frames keep to the clock; late frames are skipped."
         ),
         code: """
-            picture.imageBinding.playback.rate = 2
-            picture.imageBinding.playback.mode = .bounce
-            picture.setImage(with: url)
-            picture.imageBinding.player?.pause()
-            picture.imageBinding.player?.seek(to: 3)
+            all { $0.playback.rate = rates[number] }
+            all { $0.playback.mode = modes[number] }
+            player.onFrame = { slider.value = Double($0) }
+            player?.pause()
+            player?.seek(to: Int(value))
             """
     ) { context in
         let files = [
@@ -77,14 +77,5 @@ extension Page {
             append(slider.widget, to: cell)
         }
         return cell
-    }
-
-    @MainActor
-    private static func sample(_ picture: Picture, _ url: URL) {
-        picture.imageBinding.playback.rate = 2
-        picture.imageBinding.playback.mode = .bounce
-        picture.setImage(with: url)
-        picture.imageBinding.player?.pause()
-        picture.imageBinding.player?.seek(to: 3)
     }
 }

@@ -11,11 +11,11 @@ extension Page {
             "An image for each state, an image behind the label, and a round one. Hover over the buttons, press them, or disable them."
         ),
         code: """
-            button.setImage(with: normal, for: .normal)
-            button.setImage(with: lit, for: .prelight)
-            button.setImage(with: pressed, for: .active)
-            labelled.setBackgroundImage(with: behind)
-            avatar.setImage(with: ImageRequest(url: face, transformer: .circle()))
+            button.setImage(with: context.fresh("dusk-mountains.jpg"), for: .normal)
+            button.setImage(with: context.fresh("desert-dunes.jpg"), for: .prelight)
+            button.setImage(with: context.fresh("moonlit-lake.jpg"), for: .active)
+            WidgetPointer(labelled).setBackgroundImage(with: context.fresh("city-skyline.jpg"))
+            avatar.setImage(with: ImageRequest(url: context.fresh("cat.jpg"), transformer: .circle()))
             """
     ) { context in
         let button = Button()
@@ -33,18 +33,14 @@ extension Page {
         on.setImage(with: context.fresh("moonlit-lake.jpg"), for: .normal)
         on.setImage(with: context.fresh("sea-waves.jpg"), for: .checked)
         menu.setImage(with: context.fresh("citrus.webp"))
-        gtk_menu_button_set_popover(OpaquePointer(menu.widget), popover())
-        let behind = WidgetPointer(labelled)
-        set(
-            button,
-            labelled: behind,
-            avatar: avatar,
-            normal: context.fresh("dusk-mountains.jpg"),
-            lit: context.fresh("desert-dunes.jpg"),
-            pressed: context.fresh("moonlit-lake.jpg"),
-            background: context.fresh("city-skyline.jpg"),
-            face: context.fresh("cat.jpg")
-        )
+        let popover = gtk_popover_new()!
+        gtk_popover_set_child(cast(OpaquePointer(popover)), label(tr("A menu button takes an image, too.")))
+        gtk_menu_button_set_popover(OpaquePointer(menu.widget), popover)
+        button.setImage(with: context.fresh("dusk-mountains.jpg"), for: .normal)
+        button.setImage(with: context.fresh("desert-dunes.jpg"), for: .prelight)
+        button.setImage(with: context.fresh("moonlit-lake.jpg"), for: .active)
+        WidgetPointer(labelled).setBackgroundImage(with: context.fresh("city-skyline.jpg"))
+        avatar.setImage(with: ImageRequest(url: context.fresh("cat.jpg"), transformer: .circle()))
         button.setImageDescription(tr("Mountains"))
         avatar.setImageDescription(tr("A cat"))
         setName(toggle, tr("Night or day"))
@@ -64,30 +60,5 @@ extension Page {
         let areShown = page.isAtRest
         page.isAtRest = { areShown() && WidgetPointer(content).images.runningTasks.isEmpty }
         return page
-    }
-
-    @MainActor
-    private static func set(
-        _ button: Button,
-        labelled: WidgetPointer,
-        avatar: Button,
-        normal: URL,
-        lit: URL,
-        pressed: URL,
-        background behind: URL,
-        face: URL
-    ) {
-        button.setImage(with: normal, for: .normal)
-        button.setImage(with: lit, for: .prelight)
-        button.setImage(with: pressed, for: .active)
-        labelled.setBackgroundImage(with: behind)
-        avatar.setImage(with: ImageRequest(url: face, transformer: .circle()))
-    }
-
-    @MainActor
-    private static func popover() -> Widget {
-        let popover = gtk_popover_new()!
-        gtk_popover_set_child(cast(OpaquePointer(popover)), label(tr("A menu button takes an image, too.")))
-        return popover
     }
 }

@@ -11,9 +11,9 @@ extension Page {
             "How an image appears, and the indicator while it loads. Images from memory appear at once, and nothing moves while animations are turned off."
         ),
         code: """
-            picture.imageTransition = .crossfade(duration: .milliseconds(400))
-            picture.imageIndicator = .activity
-            picture.setImage(with: url, options: BindingOptions(display: .animated))
+            (tr("Cross-fade, activity"), .crossfade(duration: duration), .activity),
+            picture.imageTransition = transition
+            picture.imageIndicator = indicator
             """
     ) { context in
         let duration = Slider(tr("Duration"), 100...2000, step: 50) { tr("%1 ms", Int($0)) }
@@ -77,13 +77,6 @@ extension Page {
                 awaitsTransition: true
             )
         )
-    }
-
-    @MainActor
-    private static func sample(_ picture: Picture, _ url: URL) {
-        picture.imageTransition = .crossfade(duration: .milliseconds(400))
-        picture.imageIndicator = .activity
-        picture.setImage(with: url, options: BindingOptions(display: .animated))
     }
 }
 
