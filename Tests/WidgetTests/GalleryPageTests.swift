@@ -104,7 +104,7 @@ struct GalleryPageTests {
             Shown("desert-dunes.jpg", 98, 62, count: 0),
         ],
         "accessibility": [Shown("lighthouse.jpg", 152, 114), Shown("moonlit-lake.jpg", 152, 114)],
-        "caches": ["astronaut.jpg", "aurora.webp", "autumn-trees.jpg", "balloons.jpg"].map { Shown($0, 120, 90) },
+        "caches": ["astronaut.jpg", "aurora.webp", "autumn-trees.jpg", "balloons.jpg"].map { Shown($0, 108, 81) },
         "placeholders": [Shown("desert-dunes.jpg", 152, 114, count: 5)],
         "transitions": [Shown("moonlit-lake.jpg", 156, 117, count: 8)],
         "transformers": [
