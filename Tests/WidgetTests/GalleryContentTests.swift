@@ -91,7 +91,7 @@ struct GalleryContentTests {
     func retry() throws {
         let screen = try GalleryScreen(["--page", "failures", "--size", "1000x720"])
         #expect(screen.hasWindow("Errors and retry") && screen.isDrawn, "\(screen.output)")
-        let reason = (x: 385..<460, y: 292..<335)
+        let reason = (x: 385..<460, y: 292..<365)
         func hasReason() -> Bool {
             (try? screen.photograph().colors(x: reason.x, y: reason.y).count) ?? 0 > 1
         }
@@ -101,7 +101,7 @@ struct GalleryContentTests {
         #expect(EventLog<Int>.poll(pause: 50_000) { hasReason() })
         #expect(!hasImage())
         let isThere = EventLog<Int>.poll(pause: 50_000) {
-            screen.click(x: 320, y: 358)
+            screen.click(x: 320, y: 391)
             return hasImage()
         }
         #expect(isThere, "\(screen.output)")

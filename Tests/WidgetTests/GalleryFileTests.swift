@@ -66,7 +66,7 @@ struct GalleryFileTests {
         return try #require(metainfo.split(separator: "\n").first { $0.contains("<release ") })
     }
 
-    @Test("All texts can be translated, and a translation is used")
+    @Test("All texts can be translated, those for errors too, and a translation is used")
     func translations() throws {
         let check = try ChildProcess.run(file("data/po/update"), ["--check"])
         #expect(check.exitCode == 0, "\(check.output)")
@@ -81,11 +81,23 @@ struct GalleryFileTests {
         let locale = folder.appending(path: "de_DE.UTF-8").path()
         let definition = try ChildProcess.run("localedef", ["-i", "de_DE", "-f", "UTF-8", locale])
         #expect(definition.exitCode == 0, "\(definition.output)")
-        let screen = try GalleryScreen(
-            ["--page", "buttons"],
-            environment: ["TEXTDOMAINDIR": folder.path(), "LOCPATH": folder.path(), "LC_ALL": "de_DE.UTF-8"]
-        )
-        #expect(screen.hasWindow("Knöpfe und Symbole"), "\(screen.output)")
+        let trace = folder.appending(path: "trace").path()
+        let run = try GalleryDisplay.broadway.withEnvironment { environment in
+            let german = ["TEXTDOMAINDIR": folder.path(), "LOCPATH": folder.path(), "LC_ALL": "de_DE.UTF-8"]
+            return try ChildProcess.run(
+                Program.gallery,
+                [
+                    "--page", "failures", "--trace", trace, "--screenshot", "\(trace).png",
+                    "--cache-dir", "\(trace).cache",
+                ],
+                environment: Program.strict(environment).merging(german) { $1 }
+            )
+        }
+        #expect(run.exitCode == 0, "\(run.output)")
+        let lines = try String(contentsOfFile: trace, encoding: .utf8).split(separator: "\n")
+        for text in ["Knöpfe und Symbole", "Der Server hat dieses Bild nicht.", "Die Verbindung ist abgebrochen."] {
+            #expect(lines.contains("text \(text)"), "\(text)")
+        }
     }
 
     @Test("The code that a page shows is part of its own source, word for word")

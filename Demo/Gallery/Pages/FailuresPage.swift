@@ -8,13 +8,14 @@ extension Page {
         id: "failures",
         title: tr("Errors and retry"),
         summary: tr(
-            "Each failure has a reason and a remedy. The button below an image loads it again, and so does a click on the image."
+            "An app says in its words why an image is missing. The library adds a reason and a remedy for developers. The button below an image loads it again, and so does a click on the image."
         ),
         code: """
             picture.errorPlaceholder = .icon("image-missing-symbolic", size: 48)
             picture.imageBinding.retriesOnClick = true
             picture.setImage(with: url)
-            if case .failed(let error) = picture.imageProgress.state { show("\\(error.reason). \\(error.remedy)") }
+            guard case .failed(let error) = picture.imageProgress.state else { return }
+            show(error.title, "\\(error.reason). \\(error.remedy)")
             """
     ) { context in
         let name = "autumn-trees.jpg"
@@ -31,45 +32,38 @@ extension Page {
         var cells: [Widget] = []
         for (url, title) in replies {
             let picture = sizedPicture(width: 200, height: 150)
-            let text = label("", "caption", "dim-label")
-            gtk_label_set_max_width_chars(OpaquePointer(text), 26)
+            let (text, details) = (label("", "caption"), label("", "caption", "dim-label"))
+            for label in [text, details] { gtk_label_set_max_width_chars(OpaquePointer(label), 26) }
             let again = button(tr("Try again")) {
                 picture.setImage(with: ImageRequest(url: url, rememberedFailure: .ignored))
             }
             setName(again, "\(tr("Try again")): \(title)")
             gtk_widget_set_halign(again, GTK_ALIGN_START)
-            load(url, into: picture)
+            picture.errorPlaceholder = .icon("image-missing-symbolic", size: 48)
+            picture.imageBinding.retriesOnClick = true
+            picture.setImage(with: url)
             follow(picture.imageProgress) { [weak picture] _ in
                 guard let picture else { return }
-                setText(text, reason(picture))
                 // While it loads again, the button keeps the focus.
                 gtk_widget_set_sensitive(again, picture.isShown ? 0 : 1)
+                let show = {
+                    setText(text, $0)
+                    setText(details, $1)
+                }
+                show("", "")
+                guard case .failed(let error) = picture.imageProgress.state else { return }
+                show(error.title, "\(error.reason). \(error.remedy)")
             }
             pictures.append(picture)
             cells.append(
                 box(
                     GTK_ORIENTATION_VERTICAL,
                     spacing: 6,
-                    [fixed(picture.widget), label(title, "heading"), text, again]
+                    [fixed(picture.widget), label(title, "heading"), text, details, again]
                 )
             )
         }
         return PageContent(flow(cells, columns: 3), waitsFor: pictures)
-    }
-
-    @MainActor
-    private static func load(_ url: URL, into picture: Picture) {
-        picture.errorPlaceholder = .icon("image-missing-symbolic", size: 48)
-        picture.imageBinding.retriesOnClick = true
-        picture.setImage(with: url)
-    }
-
-    @MainActor
-    private static func reason(_ picture: Picture) -> String {
-        var text = ""
-        let show = { text = $0 }
-        if case .failed(let error) = picture.imageProgress.state { show("\(error.reason). \(error.remedy)") }
-        return text
     }
 }
 

@@ -149,7 +149,7 @@ final class LargeView {
         switch result {
         case .failure(let error):
             guard !error.isCancelled else { return }
-            setText(info, "\(error.reason). \(error.remedy)")
+            setText(info, "\(error.title)\n\(error.reason). \(error.remedy)")
         case .success(let response):
             let image = response.image
             let facts = [

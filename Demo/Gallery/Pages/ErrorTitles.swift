@@ -1,0 +1,26 @@
+import GtkWebImage
+
+extension ImageError {
+    /// What users read, in their language. The reason and the remedy are for developers.
+    @MainActor var title: String {
+        switch code {
+        case .offline: tr("This computer is offline.")
+        case .hostNotFound: tr("There is no such server.")
+        case .connectionFailed: tr("The server cannot be reached.")
+        case .transferIncomplete: tr("The connection broke off.")
+        case .tlsFailed: tr("There is no secure connection to the server.")
+        case .timedOut, .decoderTimedOut: tr("It took too long.")
+        case .badStatus where httpStatus == 404 || httpStatus == 410: tr("The server does not have this image.")
+        case .badStatus where httpStatus == 401 || httpStatus == 403: tr("The server keeps this image for others.")
+        case .badStatus where isTransient: tr("The server has a problem. Try again later.")
+        case .badStatus, .badResponse, .badRedirect: tr("The server does not answer as expected.")
+        case .badContentType: tr("The server sent something else than an image.")
+        case .badImageData: tr("The image is damaged, or is none.")
+        case .unsupportedFormat, .formatNotAllowed: tr("Images of this kind cannot be shown here.")
+        case .imageTooLarge, .bodyTooLarge: tr("The image is too large.")
+        case .invalidURL: tr("This is no address of an image.")
+        case .unreadable: tr("The file cannot be read.")
+        default: tr("The image cannot be shown.")
+        }
+    }
+}
