@@ -38,10 +38,7 @@ struct InteropTests {
             line.hasPrefix("    ") ? line.firstRange(of: "  // ").map { (number + 1, line[$0.upperBound...]) } : nil
         }
         #expect(expected.count > 5)
-        let build = try ChildProcess.run(
-            "swiftc",
-            ["-typecheck", file.path(), "-I", BuiltProgram.path("Modules"), "-swift-version", "6"] + Self.cModules()
-        )
+        let build = try Compiler.check(file)
         let errors = build.output.split(separator: "\n").filter { $0.contains("error: ") }
         for (number, text) in expected {
             let found = errors.filter { $0.contains("main.swift:\(number):") }
@@ -49,20 +46,5 @@ struct InteropTests {
         }
         let lines = Set(expected.map { "main.swift:\($0.0):" })
         #expect(errors.allSatisfy { error in !error.contains("main.swift:") || lines.contains { error.contains($0) } })
-    }
-
-    /// What the compiler is to be told about the C modules behind those of the library.
-    private static func cModules() throws -> [String] {
-        let folders = ["Sources/CLibraries", "Demo/Examples/FirstApp/Sources"].map { root.appending(path: $0) }
-        // SwiftPM writes the maps of the C targets.
-        let built = URL(filePath: BuiltProgram.path("Modules")).deletingLastPathComponent()
-        let modules = try (folders + [built]).flatMap {
-            try FileManager.default.contentsOfDirectory(at: $0, includingPropertiesForKeys: nil)
-        }
-        let maps = modules.map { $0.appending(path: "module.modulemap").path() }
-        let flags = try ChildProcess.run("pkg-config", ["--cflags", "gtk4"]).output
-            .split(whereSeparator: \.isWhitespace)
-        return maps.filter(FileManager.default.fileExists).flatMap { ["-Xcc", "-fmodule-map-file=\($0)"] }
-            + flags.filter { $0.hasPrefix("-I") }.map(String.init)
     }
 }

@@ -7,60 +7,89 @@ extension Page {
     static let links = Page(
         id: "links",
         title: tr("Try a URL"),
-        summary: tr("Type an address and press Enter, or drop a link or a file on the image."),
+        summary: tr("Type an address and press Enter, or drop a link or a file on the page."),
         code: """
-            picture.setImage(with: ImageRequest(url: URL(typed: text), loading: .progressive)) { result in
-                switch result {
-                case .success(let response): show("\\(size(response.image.naturalSize)), \\(response.sourceTitle)")
-                case .failure(let error): show("\\(error)")
-                }
-            }
-            """
+            picture.setImage(with: request, placeholder: Self.placeholders[placeholder].value, completion: completion)
+            """,
+        parts: ["Playground.swift"]
     ) { context in
-        let entry = gtk_entry_new()!
-        let picture = Picture()
-        let text = label("", "caption")
+        let stage = LinkStage(context.slow("astronaut.jpg", rate: 60))
+        return PageContent(stage.widget, waitsFor: [stage.picture], owner: stage)
+    }
+}
+
+/// An image of any address, the choices for its load, and the Swift for these choices.
+@MainActor
+private final class LinkStage {
+    let picture = sizedPicture(width: 320, height: 320, covers: false)
+    private let owned = OwnedWidget(box(GTK_ORIENTATION_VERTICAL))
+    private let entry = gtk_entry_new()!
+    private let text = label("", "caption")
+    private let code = CodeLabel(wraps: true)
+    private var playground = Playground()
+    private var url: URL
+
+    init(_ url: URL) {
+        self.url = url
         gtk_entry_set_placeholder_text(cast(OpaquePointer(entry)), "https://")
         setName(entry, tr("Address of the image"))
-        gtk_widget_set_hexpand(entry, 1)
-        gtk_widget_set_size_request(picture.widget, 300, 300)
-        gtk_widget_set_vexpand(picture.widget, 1)
-        gtk_widget_add_css_class(picture.widget, "frame")
+        gtk_editable_set_text(OpaquePointer(entry), url.absoluteString)
         picture.imageIndicator = .progress
         picture.errorPlaceholder = .icon("image-missing-symbolic", size: 64)
-        let open = { (address: String) in load(address, into: picture) { setText(text, $0) } }
-        connect(OpaquePointer(entry), "activate") {
-            open(String(cString: gtk_editable_get_text(OpaquePointer(entry))))
-        }
-        for widget in [picture.widget, entry] {
-            onDrop(of: widget) { address in
-                gtk_editable_set_text(OpaquePointer(entry), address)
-                open(address)
+        // Long texts wrap, so that both columns stay beside one another.
+        gtk_label_set_max_width_chars(OpaquePointer(text), 44)
+        gtk_label_set_max_width_chars(OpaquePointer(code.widget), 44)
+        let copy = button(tr("Copy as main.swift")) { [weak self] in self?.copy() }
+        gtk_widget_set_halign(copy, GTK_ALIGN_START)
+        let choices = Playground.settings.map { setting in
+            let list = dropDown(setting.titles) { [weak self] number in
+                self?.playground[keyPath: setting.number] = number
+                self?.load()
             }
+            setName(list, setting.name)
+            return box(GTK_ORIENTATION_VERTICAL, spacing: 3, [label(setting.name, "caption"), list])
         }
-        gtk_editable_set_text(OpaquePointer(entry), context.fresh("photographer.jpg").absoluteString)
-        open(String(cString: gtk_editable_get_text(OpaquePointer(entry))))
-        return PageContent(
-            box(GTK_ORIENTATION_VERTICAL, [entry, text, picture.widget]),
-            waitsFor: [picture]
-        )
+        let image = box(GTK_ORIENTATION_VERTICAL, spacing: 6, [fixed(picture.widget), text])
+        let swift = box(GTK_ORIENTATION_VERTICAL, [code.widget, copy])
+        for part in [entry, controls(choices), WrapLayout.widget([image, swift])] { append(part, to: widget) }
+        connect(OpaquePointer(entry), "activate") { [weak self] in self?.openTyped() }
+        // The entry would insert what is dropped on it.
+        onDrop(of: widget) { [weak self] address in
+            guard let self else { return }
+            gtk_editable_set_text(OpaquePointer(entry), address)
+            openTyped()
+        }
+        load()
     }
 
-    @MainActor
-    private static func load(
-        _ text: String,
-        into picture: Picture,
-        _ show: @escaping @MainActor @Sendable (String) -> Void
-    ) {
-        show("")
-        picture.setImage(with: ImageRequest(url: URL(typed: text), loading: .progressive)) { result in
-            switch result {
-            case .success(let response): show("\(size(response.image.naturalSize)), \(response.sourceTitle)")
-            // What was typed before has been replaced.
-            case .failure(let error) where error.isCancelled: break
-            case .failure(let error): show("\(error)")
+    var widget: Widget { owned.widget }
+
+    private func openTyped() {
+        url = URL(typed: String(cString: gtk_editable_get_text(OpaquePointer(entry))))
+        load()
+    }
+
+    /// Loads the image as chosen, as if it was never loaded before.
+    private func load() {
+        code.show(playground.code(for: url))
+        setText(text, "")
+        picture.clearImage()
+        Task {
+            await ImageManager.shared.cache.remove(url)
+            playground.load(url, into: picture) { [text] result in
+                switch result {
+                case .success(let response):
+                    setText(text, "\(Page.size(response.image.naturalSize)), \(response.sourceTitle)")
+                // What was chosen before has been replaced.
+                case .failure(let error) where error.isCancelled: break
+                case .failure(let error): setText(text, "\(error.title)\n\(error)")
+                }
             }
         }
+    }
+
+    private func copy() {
+        copyText(playground.program(for: url), from: widget, saying: tr("The program is in the clipboard"))
     }
 }
 
