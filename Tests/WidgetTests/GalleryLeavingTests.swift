@@ -100,12 +100,15 @@ struct GalleryLeavingTests {
         #expect(screen.exitCode() == 0, "\(screen.output)")
     }
 
-    @Test("The caches page that is reloaded while it trims the caches works on", arguments: ["Trim", "Clear disk"])
-    func reloadWhileTrimming(button: String) throws {
-        let screen = try screen("caches", "Caches")
+    @Test(
+        "A page that is reloaded while it waits for the caches works on",
+        arguments: [("caches", "Caches", 574), ("prefetching", "Prefetching", 505)]
+    )
+    func reloadWhileWaiting(page: String, title: String, button: Int) throws {
+        let screen = try screen(page, title)
         try screen.settledPixels(rows: Self.still)
         // The reload comes before the answer of the disk.
-        for _ in 0..<5 { screen.click(x: button == "Trim" ? 676 : 574, y: 131, key: "F5") }
+        for _ in 0..<5 { screen.click(x: button, y: 131, key: "F5") }
         #expect(screen.openPage("Wall"), "\(screen.output)")
         screen.press("ctrl+q")
         #expect(screen.exitCode() == 0, "\(screen.output)")

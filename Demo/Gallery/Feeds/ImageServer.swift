@@ -98,9 +98,11 @@ struct ImageServer: ImageFeed {
     }
 
     /// Returns the URL of a bundled image that the cache on disk keeps, as it keeps those of the wall.
-    /// - Parameter set: Distinguishes URLs of the same image.
-    func storedURL(_ name: String, set: String) -> URL {
-        server.url("/\(Reply.normal.rawValue)/\(set)/\(name)")
+    /// - Parameters:
+    ///   - set: Distinguishes URLs of the same image.
+    ///   - rate: The kB a second. Default: as many as the line has.
+    func storedURL(_ name: String, set: String, rate: Int? = nil) -> URL {
+        server.url(rate.map { "/\(Reply.drip.rawValue)/\(set)/\(name)?rate=\($0)" } ?? "/normal/\(set)/\(name)")
     }
 }
 

@@ -23,20 +23,22 @@ extension Page {
             tr("the same image, 24 pixels wide"), tr("the image before"),
         ]
         let pictures = titles.map { _ in sizedPicture(width: 152, height: 114) }
-        let load = {
-            let url = context.fresh("desert-dunes.jpg", .late)
+        let repetition = Repetition(of: pictures, seconds: 3) { _ in
+            let url = context.slow("desert-dunes.jpg", rate: 50)
             let small = context.fresh("desert-dunes.jpg", .small)
             let before = context.fresh("misty-forest.jpg")
             for (number, picture) in pictures.enumerated() {
                 show(url, in: picture, number: number, small: small, before: before)
             }
         }
-        load()
-        let again = button(tr("Load again"), load)
         let cells = zip(pictures, titles).map { captioned($0.widget, $1) }
         return PageContent(
-            box(GTK_ORIENTATION_VERTICAL, [controls([again]), flow(cells, columns: 3)]),
-            waitsFor: pictures
+            box(
+                GTK_ORIENTATION_VERTICAL,
+                [controls(repetition.controls), repetition.axis.widget, flow(cells, columns: 3)]
+            ),
+            waitsFor: pictures,
+            owner: repetition
         )
     }
 
