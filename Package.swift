@@ -210,8 +210,7 @@ let package = Package(
             dependencies: [
                 "GtkWebImage", "GtkWebImageBuilder", "GtkWebImageWidgets", "GtkWebImageZoom", "GtkWebImageInspector",
                 "WebImageLinux", "WebImageServices", "WebImageDesktop", "WebImageTesting", "CWebImageAdwaita",
-                "CWebImageGtk4",
-                "CWebImageGtkShims",
+                "CWebImageGtk4", "CWebImageGtkShims", "CWebImageSandboxShims",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Demo/Gallery",

@@ -56,7 +56,7 @@ final class GalleryApplication {
         if let window { return window.present() }
         let window = GalleryWindow(application: application, context: context, size: options.windowSize)
         self.window = window
-        window.showPage(options.page)
+        window.showPage(options.firstPage)
         if options.size == nil { window.fillBrowser() }
         window.present()
         if options.inspector { window.showInspector() }
@@ -74,7 +74,7 @@ final class GalleryApplication {
     private func fling(_ window: GalleryWindow, seconds: Double) {
         Task { @MainActor in
             while !window.isAtRest { try await Task.sleep(for: .milliseconds(50)) }
-            let report = await window.current?.flingable?.report(flinging: seconds)
+            let report = await window.current?.wallStage?.report(flinging: seconds)
             FileHandle.standardOutput.write(Data((report ?? "").utf8))
             if report == nil { status = 1 }
             if options.screenshot == nil || report == nil { quit() } else { startTour(of: window) }

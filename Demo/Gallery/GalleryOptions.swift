@@ -4,8 +4,12 @@ import GtkWebImage
 
 /// The options of the command line.
 struct GalleryOptions: ParsableArguments {
-    @Option(help: "The page to show at first: \(Self.pageNames.joined(separator: ", ")).")
-    var page = "wall"
+    @Option(
+        help: """
+            The page to show at first: \(Self.pageNames.joined(separator: ", ")). Default: compare, or wall with an option for it.
+            """
+    )
+    var page: String?
 
     @Option(help: "A text file with one URL per line, to show instead of the bundled images.")
     var urlList: String?
@@ -56,7 +60,7 @@ struct GalleryOptions: ParsableArguments {
 
     @Option(
         help: """
-            Fling the page wall or compare for this number of seconds, print what was measured, and quit.
+            Fling the wall for this number of seconds, print what was measured, and quit.
             """
     )
     var fling: Double?
@@ -89,8 +93,10 @@ struct GalleryOptions: ParsableArguments {
         guard screenshotAfter.map({ $0 >= 0 && $0 <= Self.longestTime }) ?? true else {
             throw ValidationError("--screenshot-after must be a number of seconds, at most \(Self.longestTime).")
         }
-        guard Self.pageNames.contains(page) else {
-            throw ValidationError("There is no page \(page). Choose one of \(Self.pageNames.joined(separator: ", ")).")
+        guard Self.pageNames.contains(firstPage) else {
+            throw ValidationError(
+                "There is no page \(firstPage). Choose one of \(Self.pageNames.joined(separator: ", "))."
+            )
         }
         let isSize = size.map(Self.numbers).map { $0.count == 2 && $0.allSatisfy((1...Self.longestSide).contains) }
         guard isSize ?? true else {
@@ -102,9 +108,7 @@ struct GalleryOptions: ParsableArguments {
         guard fling.map({ $0 > 0 && $0 <= Self.longestFling }) ?? true else {
             throw ValidationError("--fling must be a number of seconds above 0, at most \(Int(Self.longestFling)).")
         }
-        guard fling == nil || page == "wall" || page == "compare" else {
-            throw ValidationError("--fling is for the pages wall and compare.")
-        }
+        guard fling == nil || firstPage == "wall" else { throw ValidationError("--fling is for the page wall.") }
         guard scale.map({ $0 == 1 || $0 == 2 }) ?? true else { throw ValidationError("--scale must be 1 or 2.") }
         try validateFiles()
     }
@@ -131,6 +135,12 @@ struct GalleryOptions: ParsableArguments {
         guard FileManager.default.isReadableFile(atPath: images) else {
             throw ValidationError("\(NoImages(folder: images))")
         }
+    }
+
+    /// The page to show at first.
+    var firstPage: String {
+        let isForWall = urlList != nil || online || open != nil || fling != nil || scrollThrough || line != .office
+        return page ?? (isForWall ? "wall" : "compare")
     }
 
     /// The size of the window in application pixels.

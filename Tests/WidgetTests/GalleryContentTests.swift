@@ -32,6 +32,57 @@ struct GalleryContentTests {
         }
     }
 
+    @Test("The gallery opens with the comparison, which runs by itself and ends with a sentence about its images")
+    func comparison() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "gwi-compare-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (photo, trace) = (folder.appending(path: "window.tiff"), folder.appending(path: "trace"))
+        let result = try GalleryDisplay.xvfb.runGallery([
+            "--size", "1000x720", "--screenshot", photo.path(), "--trace", trace.path(),
+            "--cache-dir", folder.appending(path: "cache").path(),
+        ])
+        #expect(result.exitCode == 0, "\(result.output)")
+        let texts = try String(contentsOf: trace, encoding: .utf8)
+        // The same images come to both sides: 48 of the JPEG files, one after the other.
+        let names = ShippedImage.all.filter { $0.hasSuffix(".jpg") }
+        let files = (0..<48).map { ShippedImage.data(names[$0 % names.count]) }
+        let numbers = try #require(
+            texts.firstMatch(of: /text The same 48 images: (\S+)\skB of pixels with the library, (\S+)\sMB without\./)
+        )
+        let pixelCount = try files.map { try CoderRegistry.builtIn.decode($0, options: DecodeOptions()).pixelSize }
+            .map { $0.width * $0.height }.reduce(0, +)
+        #expect(numbers.2 == String(format: "%.1f", Double(pixelCount * 3) / 1e6))
+        // A cell has about 57 x 50 pixels of four bytes each.
+        #expect((300..<900).contains(try #require(Double(numbers.1))), "\(numbers.1)")
+        let transferred = texts.matches(of: /text Transferred\ntext (\S+)\sMB/).compactMap { Double($0.1) }
+        let fileSize = Double(files.map(\.count).reduce(0, +)) / 1e6
+        #expect(transferred.count == 2 && transferred.allSatisfy { abs($0 - fileSize) < 0.1 }, "\(transferred)")
+        let frames = texts.matches(of: /text Longest frame\ntext (\d+) ms/).compactMap { Int($0.1) }
+        #expect(frames.count == 2 && frames.allSatisfy { $0 > 0 }, "\(frames)")
+        let window = try WebImage(contentsOf: photo)
+        for half in [265..<610, 630..<970] { #expect(window.colors(x: half, y: 140..<500).count > 2000, "\(half)") }
+    }
+
+    @Test("The comparison frees the textures of plain GTK when it ends, each time")
+    func comparedMemory() throws {
+        let screen = try GalleryScreen(["--page", "compare", "--size", "1000x720"])
+        #expect(screen.hasWindow("Compare"), "\(screen.output)")
+        // They have 159 MB.
+        let least = 100_000_000
+        func hasEnded() -> Bool {
+            EventLog<Int>.poll(pause: 50_000) {
+                (try? screen.memory(of: "Compare")).map { $0.peak - $0.now > least } ?? false
+            }
+        }
+        #expect(hasEnded(), "\(screen.output)")
+        let isRunning = EventLog<Int>.poll(pause: 50_000) {
+            screen.click(x: 962, y: 680)
+            return (try? screen.memory(of: "Compare")).map { $0.peak - $0.now < least } ?? false
+        }
+        #expect(isRunning && hasEnded(), "\(screen.output)")
+    }
+
     @Test("A progressive image is seen long before it is complete, and loads again by itself")
     func progressive() throws {
         let screen = try GalleryScreen(["--page", "progressive", "--size", "1000x720"])

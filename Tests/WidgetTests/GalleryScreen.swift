@@ -99,6 +99,18 @@ final class GalleryScreen {
         _ = run("xdotool", press + middle + ["mousemove", "\(end.x)", "\(end.y)", "mouseup", "1"])
     }
 
+    /// The bytes of memory that the program of a window has had at most, and those that it has (proc(5), VmHWM and VmRSS).
+    func memory(of title: String) throws -> (peak: Int, now: Int) {
+        let search = ["search", "--name", "^\(title)$", "getwindowpid"]
+        let id = try ChildProcess.run("xdotool", search, environment: display.environment).output
+        let status = try String(contentsOfFile: "/proc/\(id.filter(\.isNumber))/status", encoding: .utf8)
+        func value(_ name: String) throws -> Int {
+            let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("\(name):") })
+            return try #require(Int(line.filter(\.isNumber))) * 1024
+        }
+        return (try value("VmHWM"), try value("VmRSS"))
+    }
+
     func photograph() throws -> WebImage { try display.screenshot() }
 
     /// Whether something is to be seen on a screenshot, or soon is. A screenshot takes as much time as many frames, so there are

@@ -44,8 +44,6 @@ struct ImageServer: ImageFeed {
     let folder: String
     /// The connection to the server.
     let line = Line()
-    /// What the server has sent.
-    let traffic = Traffic()
     private let server: LocalImageServer
 
     /// The keys of the server's images in the caches. They do not contain the port, which changes with each start, so that
@@ -67,7 +65,7 @@ struct ImageServer: ImageFeed {
             .filter { $0.hasSuffix(".jpg") || $0.hasSuffix(".png") || $0.hasSuffix(".gif") || $0.hasSuffix(".webp") }
             .sorted()
         guard !names.isEmpty else { throw NoImages(folder: folder) }
-        let images = ServedImages(folder: folder, line: line, traffic: traffic)
+        let images = ServedImages(folder: folder, line: line)
         let server = try LocalImageServer { images.response(to: $0) }
         self.server = server
         self.folder = folder

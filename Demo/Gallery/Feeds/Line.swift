@@ -10,6 +10,7 @@ final class Line: Sendable {
         var quality = LineQuality()
         /// When the bytes that were handed to the line so far are through.
         var freeAt = ContinuousClock.now
+        var byteCount = 0
     }
 
     /// How a response goes wrong.
@@ -35,9 +36,11 @@ final class Line: Sendable {
         }
     }
 
+    /// The bytes that came through so far, those of responses that were cut short included.
+    var byteCount: Int { state.withLock { $0.byteCount } }
+
     /// Returns a response as it comes through the line.
-    /// - Parameter sent: Called with the number of bytes in each piece of the body that gets through, on any thread.
-    func carry(_ response: ServerResponse, sent: @escaping @Sendable (Int) -> Void) -> ServerResponse {
+    func carry(_ response: ServerResponse) -> ServerResponse {
         let quality = quality
         var response = response
         if quality.isOffline {
@@ -51,12 +54,7 @@ final class Line: Sendable {
         response.faults.delay = (response.faults.delay ?? .zero) + latency
         // A slow line moves small pieces, so that several transfers take turns on it.
         let pieceSize = Int(min((quality.bandwidth ?? .infinity) / 20, 16384))
-        let pause: @Sendable (Int) -> Duration? = { byteCount in
-            guard let pause = self.pause(for: byteCount) else { return nil }
-            sent(byteCount)
-            return pause
-        }
-        response.faults.pace = (bytes: max(pieceSize, 256), pause: pause)
+        response.faults.pace = (bytes: max(pieceSize, 256), pause: { self.pause(for: $0) })
         return response
     }
 
@@ -65,6 +63,7 @@ final class Line: Sendable {
         state.withLock { state in
             let quality = state.quality
             guard !quality.isOffline else { return nil }
+            state.byteCount += byteCount
             let now = ContinuousClock.now
             var end = now
             if let bandwidth = quality.bandwidth {

@@ -7,12 +7,11 @@ import WebImageTesting
 final class ServedImages: Sendable {
     private let folder: String
     private let line: Line
-    private let traffic: Traffic
     /// How often each flaky path was requested.
     private let requestCounts = Mutex<[String: Int]>([:])
 
-    init(folder: String, line: Line, traffic: Traffic) {
-        (self.folder, self.line, self.traffic) = (folder, line, traffic)
+    init(folder: String, line: Line) {
+        (self.folder, self.line) = (folder, line)
     }
 
     func response(to request: ServerRequest) -> ServerResponse {
@@ -22,8 +21,7 @@ final class ServedImages: Sendable {
         }
         var response = response(reply, parts, to: request)
         if parts[1].hasPrefix("page") { response.headers.append(("Cache-Control", "no-store")) }
-        let agent = request.headers["user-agent"] ?? ""
-        return line.carry(response) { [traffic] in traffic.add($0, for: agent) }
+        return line.carry(response)
     }
 
     private func response(_ reply: ImageServer.Reply, _ parts: [String], to request: ServerRequest) -> ServerResponse {

@@ -1,4 +1,5 @@
-import Foundation
+internal import CWebImageGtk4
+import FoundationEssentials
 import GtkWebImage
 
 extension Page {
@@ -6,56 +7,51 @@ extension Page {
         id: "compare",
         title: tr("Compare"),
         summary: tr(
-            "The same images over the same line, scrolled one side after the other. Left: the library, without its cache on disk. Right: plain GTK with the same downloader. Each cell downloads its file, decodes it at full size, and shows it when it is there."
+            "The same images over equally slow lines. The library decodes each upright and at the size of its cell, on another thread. Plain GTK decodes whole files as they lie, on the thread that draws the window."
         ),
         code: """
-            let factory = ImageListFactory(
-                width: 160,
-                height: 120,
-                imageDescription: { urls[$0].imageTitle },
-                request: { position in ImageRequest(url: urls[position]) }
-            )
+            picture.setImage(with: url) { result in
 
-            connect(factory, "bind") { item in
-                let picture = gtk_list_item_get_child(item)!
-                let url = urls[Int(gtk_list_item_get_position(item))]
-                g_object_ref(picture)
-                download(url) { bytes in
-                    let texture = bytes.flatMap { gdk_texture_new_from_bytes($0, nil) }
-                    if let texture { gtk_picture_set_paintable(OpaquePointer(picture), texture) }
-                    if let texture { g_object_unref(UnsafeMutableRawPointer(texture)) }
-                    g_object_unref(picture)
-                }
-            }
+            download(url) { bytes in
+                let texture = bytes.flatMap { gdk_texture_new_from_bytes($0, nil) }
+                gtk_picture_set_paintable(OpaquePointer(picture.widget), texture)
             """,
         isFilling: true,
-        parts: ["PlainWall.swift", "ImageWall.swift", "WallGrid.swift"]
+        parts: ["CompareStage.swift", "CompareSide.swift", "CompareRun.swift"]
     ) { context in
-        let stage = makeStage(context)
+        let folder = context.server.folder
+        let library = CompareSide("GtkWebImage", folder: folder) { url, picture, hasShown in
+            picture.setImage(with: url) { result in
+                hasShown((try? result.get())?.image.byteCount ?? 0)
+            }
+        }
+        let plain = CompareSide(tr("Plain GTK"), folder: folder) { url, picture, hasShown in
+            download(url) { bytes in
+                let texture = bytes.flatMap { gdk_texture_new_from_bytes($0, nil) }
+                gtk_picture_set_paintable(OpaquePointer(picture.widget), texture)
+                // A texture of a JPEG file has three bytes a pixel.
+                hasShown(texture.map { Int(gdk_texture_get_width($0) * gdk_texture_get_height($0)) * 3 } ?? 0)
+                if let texture { g_object_unref(UnsafeMutableRawPointer(texture)) }
+            }
+        }
+        let stage = CompareStage(library, plain)
         var content = PageContent(stage.widget, owner: stage)
         content.isAtRest = { stage.isAtRest }
         return content
     }
 
-    @MainActor
-    private static func makeStage(_ context: PageContext) -> CompareStage {
-        // Both sides read JPEG. The URLs are new, so that no cache has any of them.
-        let names = context.server.names.filter { $0.hasSuffix(".jpg") }
-        let urls = (0..<600).map { context.fresh(names[$0 % names.count]) }
-        let traffic = context.server.traffic
+    /// The downloader of the library with nothing around it, so that the transfers of both sides are alike.
+    private static let downloader = ImageDownloader()
 
-        let manager = ImageManager.compared
-        let library = LibraryWall(
-            ImageWall(urls: urls, columns: 1...2, manager: manager),
-            manager: manager,
-            server: context.server
-        )
-        // The same downloader, with nothing around it.
-        let downloader = ImageDownloader.compared
-        let plain = PlainWall(urls: urls, columns: 1...2) { url, completion in downloader.fetch(url, completion) }
-        return CompareStage([
-            CompareSide("GtkWebImage", library) { traffic.byteCount(for: ImageManager.comparedAgent) },
-            CompareSide(tr("Plain GTK"), plain) { traffic.byteCount(for: ImageDownloader.comparedAgent) },
-        ])
+    /// Fetches the bytes of a URL and passes them on as GBytes, or `nil` for an error.
+    private static func download(_ url: URL, _ completion: @escaping @MainActor (OpaquePointer?) -> Void) {
+        _ = downloader.load(LoaderRequest(url: url)) { event in
+            guard case .finished(let result) = event else { return }
+            Task { @MainActor in
+                let bytes = try? result.get().data.withUnsafeBytes { g_bytes_new($0.baseAddress, gsize($0.count)) }
+                completion(bytes)
+                if let bytes { g_bytes_unref(bytes) }
+            }
+        }
     }
 }

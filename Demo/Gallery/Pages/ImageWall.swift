@@ -26,25 +26,17 @@ final class ImageWall {
     /// - Parameters:
     ///   - urls: The items of the list.
     ///   - requested: What the cells load. Default: the URLs of their items. A test has others, which must be noticed.
-    ///   - columns: The fewest and the most columns.
-    ///   - manager: Loads the images. Default: that of all pages.
-    init(
-        urls: [URL],
-        requested: [URL]? = nil,
-        columns: ClosedRange<Int> = WallGrid.columns,
-        manager: ImageManager = .shared
-    ) {
+    init(urls: [URL], requested: [URL]? = nil) {
         self.urls = urls
         let pictures = PictureSet()
-        let factory = Self.makeFactory(urls: requested ?? urls, pictures: pictures, manager: manager)
+        let factory = Self.makeFactory(urls: requested ?? urls, pictures: pictures)
         items.follow(factory.nativeFactory)
         let view = Self.makeGrid(WallGrid.model(of: urls), factory)
         self.pictures = pictures
-        grid = WallGrid(view, columns: columns)
-        let prefetcher = manager === ImageManager.shared ? ImagePrefetcher.shared : ImagePrefetcher(manager: manager)
-        self.prefetcher = Self.makePrefetcher(view, urls: urls, prefetcher: prefetcher)
-        observation = manager.observe { [counts] in counts.add($0.kind) }
-        healer = WallHealer(pictures, manager: manager)
+        grid = WallGrid(view)
+        prefetcher = Self.makePrefetcher(view, urls: urls)
+        observation = ImageManager.shared.observe { [counts] in counts.add($0.kind) }
+        healer = WallHealer(pictures)
         gtk_grid_view_set_single_click_activate(grid.view, 1)
         grid.onScroll { [healer] in healer.start() }
         connectActivate(grid.view) { [weak self] position in self?.onActivate?(position) }
@@ -68,11 +60,10 @@ final class ImageWall {
 
     // All that an app writes for a list: a factory of cells, and a prefetcher for the rows that come next.
 
-    private static func makeFactory(urls: [URL], pictures: PictureSet, manager: ImageManager) -> ImageListFactory {
+    private static func makeFactory(urls: [URL], pictures: PictureSet) -> ImageListFactory {
         let factory = ImageListFactory(
             width: 160,
             height: 120,
-            manager: manager,
             imageDescription: { urls[$0].imageTitle },
             configure: { picture in
                 picture.imageIndicator = .tint
@@ -90,12 +81,8 @@ final class ImageWall {
         return grid
     }
 
-    private static func makePrefetcher(
-        _ grid: Widget,
-        urls: [URL],
-        prefetcher: ImagePrefetcher
-    ) -> ListPrefetcher {
-        ListPrefetcher(view: WidgetPointer(grid), prefetcher: prefetcher) { position in
+    private static func makePrefetcher(_ grid: Widget, urls: [URL]) -> ListPrefetcher {
+        ListPrefetcher(view: WidgetPointer(grid)) { position in
             ImageRequest(url: urls[position])
         }
     }

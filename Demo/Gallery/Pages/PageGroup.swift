@@ -21,7 +21,8 @@ struct PageGroup {
             PageGroup(
                 title: tr("Basics"),
                 entries: [
-                    Entry(.wall, icon: "view-grid"), Entry(.buttons, icon: "input-mouse"),
+                    Entry(.compare, icon: "view-dual"), Entry(.wall, icon: "view-grid"),
+                    Entry(.buttons, icon: "input-mouse"),
                     Entry(.sizes, icon: "zoom-fit-best"), Entry(.builder, icon: "text-x-generic"),
                     Entry(.links, icon: "insert-link"),
                     Entry(.accessibility, icon: "preferences-desktop-accessibility"),
@@ -47,7 +48,6 @@ struct PageGroup {
                 title: tr("Inside"),
                 entries: [
                     Entry(.caches, icon: "drive-harddisk"), Entry(.zoom, icon: "zoom-in"),
-                    Entry(.compare, icon: "view-dual"),
                 ]
             ),
         ]

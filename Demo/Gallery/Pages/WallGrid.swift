@@ -4,22 +4,19 @@ import FoundationEssentials
 /// A GtkGridView in a scrolled window, which scrolls without a user.
 @MainActor
 final class WallGrid {
-    /// The fewest and the most columns of a wall that fills the page.
-    static let columns = 2...8
-
     let widget: Widget
     /// The GtkGridView.
     let view: OpaquePointer
     private let adjustment: UnsafeMutablePointer<GtkAdjustment>
 
-    init(_ view: Widget, columns: ClosedRange<Int> = WallGrid.columns) {
+    init(_ view: Widget) {
         setName(view, tr("Images"))
         self.view = OpaquePointer(view)
         widget = gtk_scrolled_window_new()
         let scrolled = OpaquePointer(widget)
         adjustment = gtk_scrolled_window_get_vadjustment(scrolled)
-        gtk_grid_view_set_min_columns(self.view, guint(columns.lowerBound))
-        gtk_grid_view_set_max_columns(self.view, guint(columns.upperBound))
+        gtk_grid_view_set_min_columns(self.view, 2)
+        gtk_grid_view_set_max_columns(self.view, 8)
         gtk_scrolled_window_set_policy(scrolled, GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC)
         gtk_scrolled_window_set_child(scrolled, view)
         onKey(in: view) { press in

@@ -13,9 +13,9 @@ final class WallHealer {
     private var observation: ObservationToken?
     private var task: Task<Void, Never>?
 
-    init(_ pictures: PictureSet, manager: ImageManager) {
+    init(_ pictures: PictureSet) {
         self.pictures = pictures
-        observation = manager.observe { [weak self] event in
+        observation = ImageManager.shared.observe { [weak self] event in
             guard case .failed = event.kind else { return }
             Task { @MainActor in self?.start() }
         }

@@ -21,7 +21,7 @@ extension Page {
             gtk_grid_view_set_factory(OpaquePointer(grid), factory.nativeFactory)
             return grid
 
-            ListPrefetcher(view: WidgetPointer(grid), prefetcher: prefetcher) { position in
+            ListPrefetcher(view: WidgetPointer(grid)) { position in
                 ImageRequest(url: urls[position])
             }
             """,

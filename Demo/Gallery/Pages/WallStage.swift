@@ -72,8 +72,7 @@ final class WallStage {
         let inspector = CellInspector(wall, signatures: signatures)
         let counts = LoadCounts()
         let observation = ImageManager.shared.observe { counts.add($0.kind) }
-        let motion = FlingMotion(duration: seconds, speed: FlingMotion.quick)
-        let fling = Fling(wall.grid, motion) { inspector.look() }
+        let fling = Fling(wall.grid, FlingMotion(duration: seconds)) { inspector.look() }
         self.fling = fling
         defer { self.fling = nil }
         let times = await fling.run()
@@ -104,7 +103,9 @@ final class WallStage {
     }
 }
 
-extension WallStage: Flingable {
+extension WallStage {
+    /// Flings the wall.
+    /// - Returns: What was measured, a value a line; `nil` when the page was left before the end.
     func report(flinging seconds: Double) async -> String? {
         work == nil ? await start(seconds: seconds).value?.text : nil
     }

@@ -40,11 +40,10 @@ final class PageView {
     /// Whether all visible images are loaded or have failed.
     var isAtRest: Bool { content.isAtRest() }
 
+    /// The content of the page of the wall, if this is that page.
+    var wallStage: WallStage? { content.owner as? WallStage }
     /// The image wall, if this is its page.
-    var wall: ImageWall? { (content.owner as? WallStage)?.wall }
-
-    /// The content of the page, if it can be flung.
-    var flingable: (any Flingable)? { content.owner as? any Flingable }
+    var wall: ImageWall? { wallStage?.wall }
 
     private static func setMargins(_ widget: Widget) {
         gtk_widget_set_margin_top(widget, 12)

@@ -46,6 +46,7 @@ enum Style {
                 color: #ffffff;
                 text-shadow: 0 0 3px rgba(0, 0, 0, 0.9), 0 1px 6px rgba(0, 0, 0, 0.9);
             }
+            .thick block { min-height: 12px; }
             /* All pages fit into a window of the usual height. */
             .pages > row {
                 min-height: 27px;

@@ -1,17 +1,6 @@
 internal import CWebImageGtk4
 import FoundationEssentials
 
-/// What a cell shows.
-enum CellContent {
-    case nothing
-    /// The image of the cell's URL.
-    case own
-    /// The image of another URL.
-    case other
-    /// An image, while it is not known yet what the images of the URLs look like.
-    case unknown
-}
-
 /// Tells whether cells show the images of their items. A measurement of the library does not take its word for it: which image a
 /// cell ought to show is told by the item of the model, and which one it shows by the pixels of the paintable in its GtkPicture.
 /// Each image in a cell is looked at once.
@@ -20,7 +9,6 @@ final class CellChecker {
     private struct Seen {
         let url: URL
         weak var look: Look?
-        let isOwn: Bool
     }
 
     /// What a texture looks like. The texture keeps it.
@@ -41,17 +29,14 @@ final class CellChecker {
         self.signatures = signatures
     }
 
-    /// What a GtkPicture shows.
+    /// Looks at what a GtkPicture shows.
     /// - Parameter url: The URL of the item in its cell.
-    func content(of picture: Widget, itemURL url: URL) -> CellContent {
-        guard let texture = CellTexture(picture) else { return .nothing }
+    func check(_ texture: borrowing CellTexture, in picture: Widget, itemURL url: URL) {
         let look = look(of: texture.native)
-        if let seen = seen[picture], seen.look === look, seen.url == url { return seen.isOwn ? .own : .other }
-        let isOwn = signatures.isImage(look.signature, of: url.lastPathComponent)
-        seen[picture] = Seen(url: url, look: look, isOwn: isOwn)
+        if let seen = seen[picture], seen.look === look, seen.url == url { return }
+        seen[picture] = Seen(url: url, look: look)
         counts.checked += 1
-        if !isOwn { counts.wrong += 1 }
-        return isOwn ? .own : .other
+        if !signatures.isImage(look.signature, of: url.lastPathComponent) { counts.wrong += 1 }
     }
 
     private func look(of texture: OpaquePointer) -> Look {

@@ -42,11 +42,11 @@ final class CellInspector {
         lastLook = now
         for picture in wall.picturesInView {
             total.frames += 1
-            if CellTexture(picture.widget) == nil {
+            guard let texture = CellTexture(picture.widget) else {
                 total.blankFrames += 1
-            } else if let url = wall.itemURL(in: picture) {
-                _ = checker?.content(of: picture.widget, itemURL: url)
+                continue
             }
+            if let url = wall.itemURL(in: picture) { checker?.check(texture, in: picture.widget, itemURL: url) }
         }
     }
 }

@@ -5,7 +5,6 @@ import FoundationEssentials
 final class Fling {
     private let grid: WallGrid
     private let motion: FlingMotion
-    private let longestStep: Double
     private let painted: () -> Void
     private var loop: FrameLoop?
     private var times = FrameTimes()
@@ -15,12 +14,9 @@ final class Fling {
     private var seconds = 0.0
     private var continuation: CheckedContinuation<FrameTimes?, Never>?
 
-    /// - Parameters:
-    ///   - longestStep: The seconds of the motion that a frame moves at most. Default: as many as it takes, so that slow frames leave
-    ///     out a part of the way.
-    ///   - painted: Called when a frame has been drawn.
-    init(_ grid: WallGrid, _ motion: FlingMotion, longestStep: Double = .infinity, painted: @escaping () -> Void) {
-        (self.grid, self.motion, self.longestStep, self.painted) = (grid, motion, longestStep, painted)
+    /// - Parameter painted: Called when a frame has been drawn.
+    init(_ grid: WallGrid, _ motion: FlingMotion, painted: @escaping () -> Void) {
+        (self.grid, self.motion, self.painted) = (grid, motion, painted)
     }
 
     /// Flings the wall, from its top.
@@ -41,7 +37,7 @@ final class Fling {
     func stop() { end(with: nil) }
 
     private func move(at time: Int64) {
-        seconds += min(Double(time - (last ?? time)) / 1_000_000, longestStep)
+        seconds += Double(time - (last ?? time)) / 1_000_000
         last = time
         guard seconds < motion.duration else { return end(with: times) }
         grid.offset = motion.offset(at: seconds, end: grid.end)

@@ -2,8 +2,8 @@ import Foundation
 
 /// How a list moves that is flung again and again: downwards half of the time, then back up.
 struct FlingMotion {
-    /// The speed of a quick finger.
-    static let quick = 6000.0
+    /// The speed with which a fling of a quick finger starts, in application pixels a second.
+    private static let speed = 6000.0
     /// How fast a fling loses its speed, a second: as in a GtkScrolledWindow.
     private static let friction = 4.0
     /// The seconds from one fling to the next.
@@ -11,8 +11,6 @@ struct FlingMotion {
 
     /// The seconds of all flings.
     let duration: Double
-    /// The speed with which a fling starts, in application pixels a second.
-    let speed: Double
 
     /// Where the list is, in application pixels from its top. At an end it turns.
     /// - Parameters:
@@ -32,5 +30,5 @@ struct FlingMotion {
     }
 
     /// How far one fling has come after so many seconds.
-    private func reach(_ time: Double) -> Double { speed / Self.friction * (1 - exp(-Self.friction * time)) }
+    private func reach(_ time: Double) -> Double { Self.speed / Self.friction * (1 - exp(-Self.friction * time)) }
 }
