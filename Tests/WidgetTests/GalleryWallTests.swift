@@ -81,6 +81,29 @@ struct GalleryWallTests {
         #expect(server.requestCount(path: "/19.png") == 1, "an image that is not there")
     }
 
+    @Test("The button of the line shows which one is chosen, and the list has none that means nothing")
+    func chosenLine() throws {
+        let screen = try GalleryScreen(["--page", "buttons", "--size", "1000x720"])
+        #expect(screen.hasWindow("Buttons and icons") && screen.isDrawn, "\(screen.output)")
+        /// Whether the button has text in the colour of an error, or soon has.
+        func isRed() throws -> Bool {
+            try screen.eventuallyShows(seconds: 20) { photo in
+                photo.colors(x: 640..<760, y: 10..<45).keys.contains { color in
+                    color >> 16 > 0xA0 && color >> 8 & 255 < 0x60 && color & 255 < 0x60
+                }
+            }
+        }
+        try screen.settledPixels()
+        screen.click(x: 710, y: 32)
+        try screen.settledPixels()
+        // The last entry of the list is the line on which things go wrong.
+        for key in ["space", "End", "Return"] {
+            screen.press(key)
+            try screen.settledPixels()
+        }
+        #expect(try isRed(), "\(screen.output)")
+    }
+
     @Test("No image comes through a tunnel, and all come through chaos")
     func lines() throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -94,6 +117,8 @@ struct GalleryWallTests {
         #expect(result.exitCode == 0, "\(result.output)")
         let lines = try String(contentsOf: trace, encoding: .utf8).split(separator: "\n")
         #expect(lines.contains { $0.hasPrefix("requested ") })
+        // The header names the line.
+        #expect(lines.contains("text Tunnel"))
         let images = lines.filter { $0.hasPrefix("rest ") }
         #expect(images.count > 12 && images.allSatisfy { $0.hasSuffix(" nothing") }, "\(images)")
         let screen = try GalleryScreen(["--line", "chaos"])

@@ -30,6 +30,28 @@ enum LinePreset: String, CaseIterable {
         }
     }
 
+    /// The middle of the name of its icon.
+    var icon: String {
+        switch self {
+        case .office: "wired"
+        case .mobile: "cellular-4g"
+        case .train: "cellular-signal-weak"
+        case .tunnel: "offline"
+        case .chaos: "error"
+        }
+    }
+
+    /// The style of its button: a colour of Adwaita, or one of Style.swift.
+    var style: String {
+        switch self {
+        case .office: "success"
+        case .mobile: "accent"
+        case .train: "warning"
+        case .tunnel: "tunnel"
+        case .chaos: "error"
+        }
+    }
+
     var quality: LineQuality {
         switch self {
         case .office: LineQuality()

@@ -43,10 +43,11 @@ enum ControlNames {
         return !texts(in: widget).isEmpty
     }
 
-    /// The texts of the labels in a widget.
-    static func texts(in widget: Widget) -> [String] {
+    /// The texts of the labels in a widget, or of those that are on screen.
+    static func texts(in widget: Widget, onScreen: Bool = false) -> [String] {
+        guard !onScreen || gtk_widget_get_mapped(widget) != 0 else { return [] }
         guard g_type_check_instance_is_a(cast(OpaquePointer(widget)), gtk_label_get_type()) != 0 else {
-            return children(of: widget).flatMap(texts)
+            return children(of: widget).flatMap { texts(in: $0, onScreen: onScreen) }
         }
         return [String(cString: gtk_label_get_text(OpaquePointer(widget)))].filter { !$0.isEmpty }
     }

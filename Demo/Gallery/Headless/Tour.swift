@@ -117,7 +117,7 @@ final class Tour {
             trace += "partial images \(partialImages.value.withLock { $0 })\n"
             let controls = ControlNames.controls(below: window.window)
             trace += controls.map { "control \($0.type) \($0.isNamed ? "named" : "unnamed")\n" }.joined()
-            let texts = ControlNames.texts(in: window.window)
+            let texts = ControlNames.texts(in: window.window, onScreen: true)
             trace += texts.map { "text \($0.replacing("\n", with: " "))\n" }.joined()
             let source = window.shownSource?.split(separator: "\n", omittingEmptySubsequences: false) ?? []
             trace += source.map { "source \($0)\n" }.joined()

@@ -2,12 +2,15 @@ internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
 
-/// A button that names the quality of the simulated line, and whose popover changes it.
+/// A button that shows the quality of the simulated line, by its name, an icon and a colour, and whose popover changes it.
 @MainActor
 final class LineControls {
     let button: Widget
     private let line: Line
+    private let icon = OpaquePointer(gtk_image_new()!)
+    private let name = gtk_label_new("")!
     private let presets: Widget
+    private let custom = tr("Custom")
     private let latency = Slider(tr("Latency"), 0...1000, step: 10) { tr("%1 ms", Int($0)) }
     private let bandwidth = Slider(tr("Bandwidth"), 4...7.5, step: 0.1) { value in
         LineControls.bandwidth(value).map { "\(Page.size(Int($0)))/s" } ?? tr("unlimited")
@@ -16,12 +19,19 @@ final class LineControls {
     private let chaos = Slider(tr("Responses that go wrong"), 0...60, step: 1) { tr("%1 %", Int($0)) }
     private var offline: Widget?
     private var isShowing = false
+    /// Whether there is no room for the name of the line.
+    var isNarrow = false {
+        didSet { gtk_widget_set_visible(name, isNarrow ? 0 : 1) }
+    }
 
     init(_ line: Line) {
         self.line = line
         button = gtk_menu_button_new()!
-        gtk_menu_button_set_icon_name(OpaquePointer(button), "network-transmit-receive-symbolic")
-        presets = dropDown(LinePreset.allCases.map(\.title) + [tr("Custom")]) { (_: Int) in }
+        gtk_menu_button_set_child(
+            OpaquePointer(button),
+            box(GTK_ORIENTATION_HORIZONTAL, spacing: 6, [cast(icon), name])
+        )
+        presets = dropDown(LinePreset.allCases.map(\.title)) { (_: Int) in }
         setName(presets, tr("Kind of line"))
         connect(OpaquePointer(presets), "notify::selected", arguments: 1) { [weak self] in self?.choosePreset() }
         let offline = checkButton(tr("Offline")) { [weak self] _ in self?.change() }
@@ -67,13 +77,23 @@ final class LineControls {
         defer { isShowing = false }
         let quality = line.quality
         let number = LinePreset.allCases.firstIndex { $0.quality == quality }
-        gtk_drop_down_set_selected(OpaquePointer(presets), guint(number ?? LinePreset.allCases.count))
+        let (preset, count) = (number.map { LinePreset.allCases[$0] }, guint(LinePreset.allCases.count))
+        // The entry for another quality is there only while it is selected.
+        let model = gtk_drop_down_get_model(OpaquePointer(presets))
+        let hasCustom = g_list_model_get_n_items(model) > count
+        if number == nil, !hasCustom { gtk_string_list_append(model, custom) }
+        gtk_drop_down_set_selected(OpaquePointer(presets), number.map(guint.init) ?? count)
+        if number != nil, hasCustom { gtk_string_list_remove(model, count) }
         latency.value = quality.latency
         bandwidth.value = quality.bandwidth.map { log10($0) } ?? 7.5
         loss.value = quality.loss * 100
         chaos.value = quality.chaos * 100
         if let offline { gtk_check_button_set_active(cast(OpaquePointer(offline)), quality.isOffline ? 1 : 0) }
-        let title = number.map { LinePreset.allCases[$0].title } ?? tr("Custom")
+        let title = preset?.title ?? custom
+        setText(name, title)
+        gtk_image_set_from_icon_name(icon, "network-\(preset?.icon ?? "transmit-receive")-symbolic")
+        for preset in LinePreset.allCases { gtk_widget_remove_css_class(button, preset.style) }
+        if let preset { gtk_widget_add_css_class(button, preset.style) }
         nameIcon(button, "\(tr("Line")): \(title)")
     }
 }

@@ -47,6 +47,11 @@ enum Style {
                 text-shadow: 0 0 3px rgba(0, 0, 0, 0.9), 0 1px 6px rgba(0, 0, 0, 0.9);
             }
             .thick block { min-height: 12px; }
+            .tunnel {
+                background-image: repeating-linear-gradient(
+                    -45deg, alpha(currentColor, 0.2), alpha(currentColor, 0.2) 5px, transparent 5px, transparent 10px
+                );
+            }
             /* All pages fit into a window of the usual height. */
             .pages > row {
                 min-height: 27px;
