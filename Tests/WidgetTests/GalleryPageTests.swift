@@ -222,6 +222,30 @@ struct GalleryPageTests {
         #expect(screen.hasWindow("Zoom"), "\(screen.output)")
     }
 
+    @Test(
+        "The list of pages goes at one width of the window, whatever the page",
+        // Pages with the highest and the lowest least widths
+        arguments: ["transformers", "compare", "wall", "zoom"]
+    )
+    func folding(page: String) throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "gwi-fold-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let trace = folder.appending(path: "trace")
+        for (width, hasList, hasName) in [(680, false, false), (740, true, false), (900, true, true)] {
+            let result = try GalleryDisplay.xvfb.runGallery([
+                "--page", page, "--size", "\(width)x600", "--screenshot-after", "0.2", "--trace", trace.path(),
+                "--screenshot", folder.appending(path: "window.tiff").path(),
+                "--cache-dir", folder.appending(path: "cache").path(),
+            ])
+            #expect(result.exitCode == 0 && result.output.warnings.isEmpty, "\(result.output)")
+            let texts = Set(try String(contentsOf: trace, encoding: .utf8).split(separator: "\n"))
+            #expect(texts.contains("text Accessibility") == hasList, "\(width)")
+            // The button of the line has its name where there is room.
+            #expect(texts.contains("text Office") == hasName, "\(width)")
+        }
+    }
+
     @Test("With the mouse one can scroll the wall and open an image, and Escape goes back")
     func mouse() throws {
         let screen = try GalleryScreen(["--page", "wall"])

@@ -7,8 +7,10 @@ import GtkWebImageInspector
 /// The window: the sidebar, the selected page with a pane beside it, and the large view of an image of the wall.
 @MainActor
 final class GalleryWindow {
-    /// The width in application pixels below which the header has few buttons at the start.
-    private static let narrowWidth = 400
+    /// The width in application pixels that each page has at least while the list is beside it.
+    private static let pageWidth = 450
+    /// The width of a window with all buttons.
+    private static let fullWidth = 860
 
     let window: Widget
     private let context: PageContext
@@ -20,8 +22,8 @@ final class GalleryWindow {
     private let sourcePane = SourcePane()
     private let showsSource = ToggleAction("source")
     private let line: LineControls
-    /// Whether the window is narrow and has not been laid out, before which the leaflet does not know.
-    private var startsNarrow = false
+    /// Whether the window is too narrow for all buttons of the header.
+    private var hasFewButtons: Bool { didSet { if hasFewButtons != oldValue { updateHeaders() } } }
     private let showsInspector = ToggleAction("inspector")
     private var inspector: ImageInspector?
     /// The pane of the inspector while it is open.
@@ -37,6 +39,7 @@ final class GalleryWindow {
     init(application: UnsafeMutablePointer<GtkApplication>, context: PageContext, size: (width: Int, height: Int)) {
         self.context = context
         line = LineControls(context.server.line)
+        hasFewButtons = size.width < Self.fullWidth
         large = LargeView(context.source)
         window = adw_application_window_new(application)
         pane = SidePane(page: cast(stack))
@@ -61,7 +64,6 @@ final class GalleryWindow {
         addActions()
         addHeaderButton(line.button)
         addInspector()
-        startsNarrow = size.width < Self.narrowWidth
         updateHeaders()
     }
 
@@ -169,8 +171,11 @@ final class GalleryWindow {
     private func makeContent() -> Widget {
         gtk_widget_set_hexpand(pane.widget, 1)
         gtk_widget_set_vexpand(pane.widget, 1)
-        let page = box(GTK_ORIENTATION_VERTICAL, spacing: 0, [header.widget, pane.widget])
+        let column = box(GTK_ORIENTATION_VERTICAL, spacing: 0, [header.widget, pane.widget])
+        let page = bin(naturalWidth: Self.pageWidth, column)
         gtk_widget_set_hexpand(page, 1)
+        // By the least widths, which differ, the list would come and go from page to page.
+        adw_leaflet_set_fold_threshold_policy(panes, ADW_FOLD_THRESHOLD_POLICY_NATURAL)
         adw_leaflet_append(panes, sidebar.widget)
         let line = adw_leaflet_append(panes, gtk_separator_new(GTK_ORIENTATION_VERTICAL))
         adw_leaflet_page_set_navigatable(line, 0)
@@ -179,10 +184,12 @@ final class GalleryWindow {
         adw_leaflet_set_can_navigate_back(panes, 1)
         // A window that opens narrow would be seen to become so.
         adw_leaflet_set_mode_transition_duration(panes, 0)
-        connect(panes, "notify::folded", arguments: 1) { [weak self] in
-            guard let self else { return }
-            startsNarrow = false
-            updateHeaders()
+        connect(panes, "notify::folded", arguments: 1) { [weak self] in self?.updateHeaders() }
+        connect(OpaquePointer(window), "realize") { [weak self] in
+            guard let surface = (self?.window).flatMap({ gtk_native_get_surface(OpaquePointer($0)) }) else { return }
+            connect(surface, "notify::width", arguments: 1) { [weak self] in
+                self?.hasFewButtons = Int(gdk_surface_get_width(surface)) < Self.fullWidth
+            }
         }
         let overlay = adw_toast_overlay_new()!
         adw_toast_overlay_set_child(OpaquePointer(overlay), cast(panes))
@@ -194,7 +201,8 @@ final class GalleryWindow {
         header.title = title
         header.subtitle = isLarge ? large.position : ""
         gtk_window_set_title(cast(OpaquePointer(window)), title)
-        header.isNarrow = isNarrow || startsNarrow
+        header.isNarrow = hasFewButtons
+        line.isNarrow = hasFewButtons
         header.canGoBack = isNarrow || isLarge
         header.backName = isLarge ? tr("Back to the wall") : tr("Pages")
         header.isFullscreen = gtk_window_is_fullscreen(cast(OpaquePointer(window))) != 0

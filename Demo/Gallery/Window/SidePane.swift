@@ -8,13 +8,15 @@ final class SidePane {
     /// Called when the pane opens, closes or changes.
     var onChange: (() -> Void)?
     private let flap = OpaquePointer(adw_flap_new()!)
-    private let frame = adw_bin_new()!
-    /// The width of the pane in application pixels where there is room for it.
-    private nonisolated static let width: Int32 = 440
+    /// The pane. All have the same width where there is room for it.
+    private let frame = bin(naturalWidth: 440)
 
     init(page: Widget) {
         widget = cast(flap)
-        adw_flap_set_content(flap, Self.makeYielding(page))
+        // The page asks for no more than its least width, so that the pane comes to its own width first.
+        let page = bin(naturalWidth: 0, page)
+        gtk_widget_set_hexpand(page, 0)
+        adw_flap_set_content(flap, page)
         adw_flap_set_flap(flap, frame)
         adw_flap_set_separator(flap, gtk_separator_new(GTK_ORIENTATION_VERTICAL))
         adw_flap_set_flap_position(flap, GTK_PACK_END)
@@ -25,7 +27,6 @@ final class SidePane {
         gtk_widget_add_css_class(frame, "background")
         // What is left of a wide window belongs to the page.
         gtk_widget_set_hexpand(frame, 0)
-        gtk_widget_set_layout_manager(frame, Self.makeLayout())
         // A swipe and a click beside a pane that covers the page close it, too.
         connect(flap, "notify::reveal-flap", arguments: 1) { [weak self] in
             guard let self else { return }
@@ -48,44 +49,4 @@ final class SidePane {
 
     /// Whether the pane is open and covers the page.
     var coversPage: Bool { content != nil && adw_flap_get_folded(flap) != 0 }
-
-    /// Puts a page into a widget that asks for no more than its least width, so that the pane comes to its own width first.
-    private static func makeYielding(_ page: Widget) -> Widget {
-        let room = adw_bin_new()!
-        adw_bin_set_child(cast(OpaquePointer(room)), page)
-        gtk_widget_set_hexpand(room, 0)
-        let layout = gtk_custom_layout_new(
-            { room in
-                gtk_widget_get_first_child(room).map(gtk_widget_get_request_mode) ?? GTK_SIZE_REQUEST_CONSTANT_SIZE
-            },
-            { room, orientation, size, minimum, natural, _, _ in
-                guard let child = gtk_widget_get_first_child(room) else { return }
-                gtk_widget_measure(child, orientation, size, minimum, natural, nil, nil)
-                if orientation == GTK_ORIENTATION_HORIZONTAL, let minimum { natural?.pointee = minimum.pointee }
-            },
-            { room, width, height, _ in
-                guard let child = gtk_widget_get_first_child(room) else { return }
-                gtk_widget_allocate(child, width, height, -1, nil)
-            }
-        )
-        gtk_widget_set_layout_manager(room, layout)
-        return room
-    }
-
-    /// Gives all panes the same width, whatever is in them.
-    private static func makeLayout() -> UnsafeMutablePointer<GtkLayoutManager>? {
-        gtk_custom_layout_new(
-            { _ in GTK_SIZE_REQUEST_CONSTANT_SIZE },
-            { frame, orientation, size, minimum, natural, _, _ in
-                guard let child = gtk_widget_get_first_child(frame) else { return }
-                gtk_widget_measure(child, orientation, size, minimum, natural, nil, nil)
-                guard orientation == GTK_ORIENTATION_HORIZONTAL, let minimum else { return }
-                natural?.pointee = max(minimum.pointee, SidePane.width)
-            },
-            { frame, width, height, _ in
-                guard let child = gtk_widget_get_first_child(frame) else { return }
-                gtk_widget_allocate(child, width, height, -1, nil)
-            }
-        )
-    }
 }
