@@ -45,9 +45,8 @@ final class GalleryApplication {
         }
         style.addAction(to: OpaquePointer(application), isDark: options.dark)
         for shortcut in ShortcutsWindow.all {
-            guard let action = shortcut.action else { continue }
             var keys: [UnsafePointer<CChar>?] = shortcut.keys.map { UnsafePointer(strdup($0)) } + [nil]
-            gtk_application_set_accels_for_action(application, action, &keys)
+            gtk_application_set_accels_for_action(application, shortcut.action, &keys)
             for key in keys { free(UnsafeMutablePointer(mutating: key)) }
         }
     }

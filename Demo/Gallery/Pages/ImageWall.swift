@@ -69,6 +69,7 @@ final class ImageWall {
                 picture.imageIndicator = .tint
                 picture.errorPlaceholder = .icon("image-missing-symbolic")
                 pictures.insert(picture)
+                gtk_widget_add_css_class(picture.widget, "image-place")
             },
             request: { position in ImageRequest(url: urls[position]) }
         )

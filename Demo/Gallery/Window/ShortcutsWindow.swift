@@ -2,15 +2,15 @@ internal import CWebImageGtk4
 
 /// The keyboard shortcuts, and the window that lists them.
 enum ShortcutsWindow {
-    /// The shortcuts with their keys and actions; the inspector listens to its key itself.
-    static var all: [(title: String, action: String?, keys: [String])] {
+    /// The shortcuts with their keys and actions.
+    static var all: [(title: String, action: String, keys: [String])] {
         [
             (tr("Search the pages"), "win.search", ["<Control>f"]),
             (tr("Next page"), "win.next", ["<Control>Page_Down"]),
             (tr("Previous page"), "win.previous", ["<Control>Page_Up"]),
             (tr("Back"), "win.back", ["Escape", "<Alt>Left"]),
             (tr("Source of the page"), "win.source", ["<Control>u"]),
-            (tr("Inspector"), nil, ["F12"]),
+            (tr("Inspector"), "win.inspector", ["F12"]),
             (tr("Reload the page"), "win.reload", ["<Control>r", "F5"]),
             (tr("Full screen"), "win.fullscreen", ["F11"]),
             (tr("Dark style"), "app.dark", ["<Control>d"]),
