@@ -33,7 +33,7 @@ final class LineControls {
         )
         presets = dropDown(LinePreset.allCases.map(\.title)) { (_: Int) in }
         setName(presets, tr("Kind of line"))
-        connect(OpaquePointer(presets), "notify::selected", arguments: 1) { [weak self] in self?.choosePreset() }
+        connect(OpaquePointer(presets), "notify::selected") { [weak self] in self?.choosePreset() }
         let offline = checkButton(tr("Offline")) { [weak self] _ in self?.change() }
         self.offline = offline
         for slider in [latency, bandwidth, loss, chaos] { slider.onChange = { [weak self] _ in self?.change() } }

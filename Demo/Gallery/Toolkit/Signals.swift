@@ -5,7 +5,7 @@ import WebImageLinux
 /// - Returns: The number of the connection, by which it is undone.
 @MainActor
 @discardableResult
-func connect(_ object: OpaquePointer, _ signal: String, arguments: Int = 0, _ body: @escaping () -> Void) -> UInt {
+func connect(_ object: OpaquePointer, _ signal: String, _ body: @escaping () -> Void) -> UInt {
     UnsafeMutableRawPointer(object).connect(signal, body)
 }
 

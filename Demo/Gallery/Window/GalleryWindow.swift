@@ -59,7 +59,7 @@ final class GalleryWindow {
         large.onStep = { [weak self] in self?.updateHeaders() }
         header.onBack = { [weak self] in self?.goBack() }
         header.onLeaveFullscreen = { [weak self] in self?.toggleFullscreen() }
-        connect(OpaquePointer(window), "notify::fullscreened", arguments: 1) { [weak self] in self?.updateHeaders() }
+        connect(OpaquePointer(window), "notify::fullscreened") { [weak self] in self?.updateHeaders() }
         onSidePaneChange { [weak self] in self?.updateTools() }
         addActions()
         addHeaderButton(line.button)
@@ -184,10 +184,10 @@ final class GalleryWindow {
         adw_leaflet_set_can_navigate_back(panes, 1)
         // A window that opens narrow would be seen to become so.
         adw_leaflet_set_mode_transition_duration(panes, 0)
-        connect(panes, "notify::folded", arguments: 1) { [weak self] in self?.updateHeaders() }
+        connect(panes, "notify::folded") { [weak self] in self?.updateHeaders() }
         connect(OpaquePointer(window), "realize") { [weak self] in
             guard let surface = (self?.window).flatMap({ gtk_native_get_surface(OpaquePointer($0)) }) else { return }
-            connect(surface, "notify::width", arguments: 1) { [weak self] in
+            connect(surface, "notify::width") { [weak self] in
                 self?.hasFewButtons = Int(gdk_surface_get_width(surface)) < Self.fullWidth
             }
         }

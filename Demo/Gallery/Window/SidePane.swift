@@ -28,7 +28,7 @@ final class SidePane {
         // What is left of a wide window belongs to the page.
         gtk_widget_set_hexpand(frame, 0)
         // A swipe and a click beside a pane that covers the page close it, too.
-        connect(flap, "notify::reveal-flap", arguments: 1) { [weak self] in
+        connect(flap, "notify::reveal-flap") { [weak self] in
             guard let self else { return }
             if adw_flap_get_reveal_flap(flap) == 0, content != nil { content = nil }
         }

@@ -36,7 +36,7 @@ final class Sidebar {
             open(at: Int(gtk_list_box_row_get_index(cast(row))))
         }
         // GTK selects the row that gets the focus by Tab, or as its neighbour loses it. The selected row is the open page here.
-        connect(list, "row-selected", arguments: 1) { [weak self] in self?.selectCurrentRow() }
+        connect(list, "row-selected") { [weak self] in self?.selectCurrentRow() }
         onKey(in: cast(list)) { [weak self] in self?.handle($0) ?? false }
     }
 

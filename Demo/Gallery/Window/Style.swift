@@ -16,7 +16,7 @@ final class ColorScheme {
             let scheme = self.isDark ? ADW_COLOR_SCHEME_FORCE_LIGHT : ADW_COLOR_SCHEME_FORCE_DARK
             adw_style_manager_set_color_scheme(manager, scheme)
         }
-        connect(manager, "notify::dark", arguments: 1) { [weak self] in self?.updateAction() }
+        connect(manager, "notify::dark") { [weak self] in self?.updateAction() }
         if isDark { adw_style_manager_set_color_scheme(manager, ADW_COLOR_SCHEME_FORCE_DARK) }
         updateAction()
     }
