@@ -20,7 +20,7 @@ extension Page {
     ) { context in
         let name = "autumn-trees.jpg"
         let replies: [(URL, String)] = [
-            (context.fresh(name, .flaky), tr("Succeeds the second time")),
+            (context.fresh(name, .flaky), tr("Fails once")),
             (context.fresh(name, .missing), tr("Not found")),
             (context.fresh(name, .truncated), tr("Truncated")),
             (context.fresh(name, .bomb), tr("60,000 × 60,000 pixels")),

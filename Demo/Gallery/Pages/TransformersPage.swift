@@ -11,7 +11,7 @@ extension Page {
             "Transformers change an image before it is shown, off the main thread, in the time beside each name. Chains with the same first steps share them."
         ),
         code: """
-            .circle(border: ImageBorder(width: $0, color: .white))
+            .circle(border: ImageBorder(width: $0, color: ImageColor(0x3584E4)))
             .blur(blurred?.value ?? 0) + .sepia
             picture.setImage(with: ImageRequest(url: url, transformer: transformer(value)), options: options) {
             """,
@@ -43,7 +43,7 @@ extension Page {
             TransformerTile(tr("Original"), of: url) { nil },
             TransformerTile(tr("Rounded"), of: url, value: 24, in: 0...66) { .rounded($0) },
             TransformerTile(tr("Circle"), of: url, value: 4, in: 0...20) {
-                .circle(border: ImageBorder(width: $0, color: .white))
+                .circle(border: ImageBorder(width: $0, color: ImageColor(0x3584E4)))
             },
             blurred, chained,
             TransformerTile(tr("Mirrored"), of: url) { .flip(horizontally: true) },
