@@ -151,7 +151,9 @@ let package = Package(
         // Shows the loads of an app while it runs, for debug builds.
         .target(
             name: "GtkWebImageInspector",
-            dependencies: ["GtkWebImage", "WebImageCore", "WebImageLinux", "CWebImageGtk4", "CWebImageGtkShims"],
+            dependencies: [
+                "GtkWebImage", "WebImageCore", "WebImageDesktop", "WebImageLinux", "CWebImageGtk4", "CWebImageGtkShims",
+            ],
             swiftSettings: strict
         ),
         .executableTarget(

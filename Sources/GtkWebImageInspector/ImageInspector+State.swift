@@ -50,5 +50,5 @@ extension ImageInspector {
     }
 
     /// All loads as an HTTP Archive.
-    package var archive: String? { session?.archive }
+    package var archive: String? { try? session?.archive() }
 }

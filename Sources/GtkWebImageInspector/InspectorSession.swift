@@ -1,6 +1,8 @@
 internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
+import WebImageCore
+import WebImageDesktop
 import WebImageLinux
 
 /// All parts of an open inspector. Ending the session removes its observations, handlers and widgets.
@@ -77,7 +79,7 @@ final class InspectorSession {
     }
 
     /// All loads as an HTTP Archive.
-    var archive: String { HTTPArchive.text(of: lines) }
+    func archive() throws(ImageError) -> String { try HTTPArchive.text(of: lines) }
 
     /// The number of requests since the inspector was opened.
     var requestCount: Int { observer.count }
@@ -106,13 +108,20 @@ final class InspectorSession {
             for request in marks.images.reloads { manager.load(request) { _ in } }
         }
         pane.addEntry("Save as HAR…", action: "save") { [weak self] in
-            guard let pane = self?.pane, let archive = self?.archive else { return }
+            guard let self else { return }
             pane.showNotice("")
-            saveText(archive, as: "requests.har", over: pane.widget) { [weak pane] in pane?.showNotice($0) }
+            let lines = lines
+            saveFile(named: "requests.har", above: pane.widget.raw) { () throws(ImageError) in
+                Data(try HTTPArchive.text(of: lines).utf8)
+            } onFailure: { [weak pane] in
+                pane?.showNotice($0.reason)
+            }
         }
         pane.addEntry("Copy as HAR", action: "copy") { [weak self] in
             guard let self else { return }
-            gdk_clipboard_set_text(gtk_widget_get_clipboard(pane.widget), archive)
+            do throws(ImageError) {
+                gdk_clipboard_set_text(gtk_widget_get_clipboard(pane.widget), try archive())
+            } catch { pane.showNotice(error.reason) }
         }
         picker.onPick = { [weak self] url in
             guard let self else { return }

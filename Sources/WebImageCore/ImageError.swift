@@ -14,7 +14,7 @@ public struct ImageError: Error, Sendable {
         public static let invalidURL = Code(rawValue: 1000)
         /// The bytes are not an image, or the image is damaged or incomplete.
         public static let badImageData = Code(rawValue: 1001)
-        /// No decoder on this machine supports the format of the image.
+        /// No decoder on this machine supports the format of the image, or no program opens its file from a menu.
         public static let unsupportedFormat = Code(rawValue: 1010)
         /// The image has more pixels than the limit.
         public static let imageTooLarge = Code(rawValue: 1011)

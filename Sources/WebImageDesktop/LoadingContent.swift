@@ -138,7 +138,7 @@ private final class LoadingContent {
 
     /// The file of a media type: the original bytes, or all pixels as a PNG.
     private func file(as type: String) async throws(ImageError) -> Data {
-        let data = try await manager.data(for: request)
+        let data = try await manager.file(for: request)
         let isPNG = type == "image/png"
         if !isPNG || request.transformer == nil {
             if ImageFormat(sniffing: data).descriptor?.mediaTypes.contains(type) == true { return data }
@@ -148,9 +148,9 @@ private final class LoadingContent {
             throw ImageError(.unsupportedFormat, url: request.url, reason: reason, remedy: remedy)
         }
         let image = try await manager.image(for: request)
-        let file = await Task.detached {
+        let file = await inBackground {
             Result { () throws(ImageError) in try CoderRegistry.builtIn.encode(image, as: .png) }
-        }.value
+        }
         return try file.get()
     }
 }

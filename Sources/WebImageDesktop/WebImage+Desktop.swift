@@ -68,9 +68,9 @@ extension ImageManager {
             request.decodeSize = .contain(PixelSize(width: longestSide, height: longestSide))
         }
         let image = try await image(for: request)
-        let file = await Task.detached {
+        let file = await inBackground {
             Result { () throws(ImageError) in try image.iconFile(longestSide: longestSide) }
-        }.value
+        }
         return WebImage.makeIcon(of: try file.get())
     }
 }

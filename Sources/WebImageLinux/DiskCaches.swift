@@ -44,9 +44,10 @@ struct DiskCaches: Sendable {
         DiskCache(directory: "\(directory)/\(section.directoryName)", limits: limits, hashes: .standard)
     }
 
-    /// Makes the directory, tags it as a cache, and removes sections of earlier layouts and symbolic links that replace sections.
+    /// Makes the directory, tags it as a cache, and removes old copies, sections of earlier layouts and symbolic links that replace sections.
     /// May block.
     func prepare() {
+        CacheDirectory.removeOldCopies()
         do {
             try FileManager.default.createDirectory(
                 atPath: directory,
@@ -55,10 +56,7 @@ struct DiskCaches: Sendable {
             )
             // unlink removes symbolic links, but no directories.
             for section in DiskCacheLayout.Section.allCases { unlink("\(directory)/\(section.directoryName)") }
-            let tag = "\(directory)/\(DiskCacheLayout.tagName)"
-            if !FileManager.default.fileExists(atPath: tag) {
-                try FileStore().write([Data(DiskCacheLayout.tag.utf8)], to: tag)
-            }
+            try CacheDirectory.tag(directory)
             for name in try FileManager.default.contentsOfDirectory(atPath: directory)
             where DiskCacheLayout.isOutdated(name) && Self.holdsOnlyEntries("\(directory)/\(name)") {
                 try FileManager.default.removeItem(atPath: "\(directory)/\(name)")

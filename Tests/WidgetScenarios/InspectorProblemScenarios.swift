@@ -207,7 +207,40 @@ extension Scenario {
             expect(gdk_content_provider_get_value(clipboard, &value, nil) != 0)
             expectEqual(g_value_get_string(&value).map { String(cString: $0) }, text)
         },
+
+        Scenario("An HTTP Archive is complete whatever length a loader states, and does not name folders of the user") {
+            let stage = try Stage()
+            let folder = TemporaryDirectory()
+            let inspector = stage.openInspector()
+            let file = URL(filePath: "\(folder.path)/local.png")
+            let png = TestImage.solid(0x336699, size: PixelSize(width: 8, height: 8), format: .png)
+            try png.write(to: file)
+            var odd = ImageRequest(url: URL(string: "odd:image")!)
+            odd.loader = OddLoader(file: png)
+            for (count, request) in [odd, ImageRequest(url: file)].enumerated() {
+                stage.manager.load(request, completion: stage.completion)
+                stage.waitForResults(count + 1)
+            }
+            expect(MainLoopPump.run(until: { inspector.state?.lines.filter { !$0.isRunning }.count == 2 }))
+            let text = try require(inspector.archive)
+            let entries = try JSONDecoder().decode(Archive.self, from: Data(text.utf8)).log.entries
+            expectEqual(entries.map(\.request.url), ["odd:…", "file:///local.png"])
+            expectEqual(entries.first?.response.content.size, -1)
+            expect(!text.contains(folder.path), text)
+        },
     ]
+}
+
+/// Loads a file with a head whose length is no number.
+private struct OddLoader: AsyncDataLoading {
+    let file: Data
+
+    func canLoad(_: URL) -> Bool { true }
+
+    func data(for request: LoaderRequest) async throws -> LoaderResult {
+        let headers = ["content-length": "nan", "content-encoding": "gzip"]
+        return LoaderResult(data: file, head: ResponseHead(url: request.url, status: 200, headers: headers))
+    }
 }
 
 /// What an HTTP Archive must have: http://www.softwareishard.com/blog/har-12-spec.

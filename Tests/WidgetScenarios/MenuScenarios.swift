@@ -92,7 +92,18 @@ extension Scenario {
                 expect(MainLoopPump.run(until: { menu.menu() != nil }), "\(key)")
                 try close()
             }
+            try emit("pressed", of: "GtkGestureLongPress", in: menu.picture, 10, 10)
+            expect(MainLoopPump.run(until: { menu.menu() != nil }))
             menu.picture.imageMenu = nil
+            expect(menu.picture.widget.descendants("GtkPopoverMenu").isEmpty, "the menu is left")
+            // Then the key is for others.
+            var isPassedOn = false
+            let keys = gtk_event_controller_key_new()!
+            UnsafeMutableRawPointer(keys).connect("key-pressed") { isPassedOn = true }
+            gtk_widget_add_controller(menu.stage.window, keys)
+            gtk_widget_grab_focus(menu.picture.widget)
+            display.press(key: Int(GDK_KEY_F10), modifiers: Int(GDK_SHIFT_MASK.rawValue))
+            expect(MainLoopPump.run(until: { isPassedOn }), "the key is swallowed")
             try emit("pressed", of: "GtkGestureLongPress", in: menu.picture, 10, 10)
             expect(menu.picture.widget.descendants("GtkPopoverMenu").isEmpty && menu.picture.imageMenu == nil)
         },
@@ -102,9 +113,11 @@ extension Scenario {
             let menu = try MenuStage { isBroken.all.isEmpty ? MenuStage.answer($0) : .notFound }
             let folder = TemporaryDirectory()
             menu.stage.present()
+            let long = String(repeating: "%C3%A4", count: 150)
             // Given URLs whose last components are no names of JPEG files
             for (path, name) in [
                 ("/photo.php?id=1", "photo.jpg"), ("/v1.release", "v1.release.jpg"), ("/", "image.jpg"),
+                ("/\(long)", "\(String(repeating: "ä", count: 100)).jpg"),
             ] {
                 menu.show(path)
                 try menu.open()
@@ -140,7 +153,7 @@ extension Scenario {
             let menu = try MenuStage()
             menu.stage.present()
             // Given a copy that was opened the day before yesterday
-            let copies = URL(filePath: ImageManager.Configuration.DiskCache(namespace: "opened").directory)
+            let copies = URL(filePath: CacheDirectory.opened)
             let old = copies.appending(path: "1/old.jpg").path()
             try FileStore().write([MenuStage.file], to: old)
             let date = Date.now.addingTimeInterval(-2 * 86_400)
@@ -151,7 +164,8 @@ extension Scenario {
             let opened = try waitForViewer(in: folder)
             expect(opened.path.hasPrefix(copies.path()) && opened.path.hasSuffix("/a.jpg"), opened.path)
             expectEqual(opened.file, MenuStage.file)
-            expectEqual(try FileManager.default.contentsOfDirectory(atPath: copies.path()).contains("1"), false)
+            let names = try FileManager.default.contentsOfDirectory(atPath: copies.path())
+            expect(!names.contains("1") && names.contains(DiskCacheLayout.tagName), "\(names)")
             // When the file is local
             let local = URL(filePath: "\(folder)/local.jpg")
             try MenuStage.file.write(to: local)

@@ -10,14 +10,17 @@ enum HTTPArchive {
     /// - Parameters:
     ///   - now: When running loads end.
     ///   - date: The date of `now`.
-    static func text(of lines: [LoadLine], now: ContinuousClock.Instant = .now, date: Date = .now) -> String {
+    static func text(of lines: [LoadLine], now: ContinuousClock.Instant = .now, date: Date = .now) throws(ImageError)
+        -> String
+    {
         let entries = lines.map { entry(of: $0, now: now, date: date) }
         let creator: JSON = ["name": "GtkWebImage", "version": .text(LibraryVersion.current)]
         let archive: JSON = ["log": ["version": "1.2", "creator": creator, "entries": .list(entries)]]
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        // Texts and finite numbers can always be encoded.
-        return (try? encoder.encode(archive)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        do { return String(decoding: try encoder.encode(archive), as: UTF8.self) } catch {
+            throw ImageError(.encodingFailed, url: nil, reason: "No JSON (\(error))", remedy: "Report this.")
+        }
     }
 
     private static func entry(of line: LoadLine, now: ContinuousClock.Instant, date: Date) -> JSON {
@@ -31,20 +34,24 @@ enum HTTPArchive {
     }
 
     private static func request(of line: LoadLine) -> JSON {
-        let query = line.address.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
+        // The path of a file names the user.
+        let address = line.url.isFileURL ? URL(filePath: "/\(line.url.lastPathComponent)").absoluteString : line.address
+        let query = address.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
         let items = query.split(separator: "&").map { item in
             let parts = item.split(separator: "=", maxSplits: 1).map(String.init)
             return JSON.field(parts.first ?? "", parts.dropFirst().first ?? "")
         }
         return [
-            "method": "GET", "url": .text(line.address), "httpVersion": .text(line.metrics?.protocolName ?? ""),
+            "method": "GET", "url": .text(address), "httpVersion": .text(line.metrics?.protocolName ?? ""),
             "queryString": .list(items), "headers": [], "cookies": [], "headersSize": -1, "bodySize": 0,
         ]
     }
 
     private static func response(of line: LoadLine) -> JSON {
         let (head, received) = (line.head, line.metrics.map { Double($0.receivedByteCount) })
-        let length = head?.headers["content-length"].flatMap { Double($0) }
+        let length = head?.headers["content-length"].flatMap { Int64($0) }.map { Double($0) }
+        // The length of a compressed body says nothing about its contents.
+        let size = head?.headers["content-encoding"] == nil ? length ?? received ?? 0 : -1
         // An image in memory has no head.
         let status = head?.status ?? (line.pixelSize == nil ? 0 : 200)
         var reason = ""
@@ -54,7 +61,7 @@ enum HTTPArchive {
             "httpVersion": .text(line.metrics?.protocolName ?? ""), "redirectURL": "", "cookies": [],
             "headers": .list(line.shownHeaders.map { .field($0.name, $0.value) }), "headersSize": -1,
             "content": [
-                "size": .number(length ?? received ?? 0), "mimeType": .text(head?.headers["content-type"] ?? ""),
+                "size": .number(size), "mimeType": .text(head?.headers["content-type"] ?? ""),
             ],
             "bodySize": .number(received ?? -1),
         ]

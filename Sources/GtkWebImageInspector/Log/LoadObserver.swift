@@ -21,11 +21,14 @@ final class LoadObserver: Sendable {
         }
     }
 
-    /// Reads the lines, the oldest first.
+    /// Reads the lines with the latest starts, in order of their numbers.
     func look() -> [LoadLine] {
         state.withLock { state in
             state.isAwaited = false
-            return Array(state.log.lines.suffix(LoadLog.limit))
+            let lines = state.log.lines
+            guard lines.count > LoadLog.limit else { return lines }
+            // An old line continues with the next load of a URL that keeps failing.
+            return lines.sorted { $0.start < $1.start }.suffix(LoadLog.limit).sorted { $0.id < $1.id }
         }
     }
 

@@ -11,6 +11,8 @@ final class WaterfallRow {
     private let bars = Canvas()
     private var line: LoadLine?
     private var axis: TimeAxis?
+    /// The text of the mark, which also changes with time.
+    private var markText = ""
 
     init() {
         gtk_widget_set_size_request(bars.widget, -1, 8)
@@ -25,13 +27,14 @@ final class WaterfallRow {
 
     /// Shows a line, unless it and its axis are unchanged.
     func show(_ line: LoadLine, on axis: TimeAxis, of item: OpaquePointer) {
-        gtk_label_set_text(mark.native, line.mark(now: .now))
-        let isSame = line.id == self.line?.id && line.revision == self.line?.revision
+        let markText = line.mark(now: .now)
+        let isSame = line.id == self.line?.id && line.revision == self.line?.revision && markText == self.markText
         guard !isSame || axis != self.axis else { return }
-        (self.line, self.axis) = (line, axis)
+        (self.line, self.axis, self.markText) = (line, axis, markText)
         bars.invalidate()
         guard !isSame else { return }
         gtk_label_set_text(title.native, line.title)
+        gtk_label_set_text(mark.native, markText)
         gtk_label_set_text(caption.native, line.caption)
         if case .failed = line.state {
             gtk_widget_add_css_class(caption, "failure")

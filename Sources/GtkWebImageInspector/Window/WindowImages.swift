@@ -22,7 +22,8 @@ struct WindowImages {
         }
     }
 
-    /// Requests that load the images on screen again, past all caches, at about the size of their widgets.
+    /// Requests that load the images on screen again, past all caches, at about the size of the visible parts of
+    /// their widgets.
     var reloads: [ImageRequest] {
         visible.map { image in
             var request = image.request

@@ -10,7 +10,7 @@ extension URL {
     }
 
     /// The text of the URL without user name and password.
-    var textWithoutUserInfo: String {
+    package var textWithoutUserInfo: String {
         let text = absoluteString
         guard let range = Self.userInfoRange(in: text) else { return text }
         return String(text[..<range.lowerBound] + text[range.upperBound...])

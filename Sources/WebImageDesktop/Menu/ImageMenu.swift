@@ -21,7 +21,8 @@ public struct ImageMenu {
     ///   - copy: The title of the entry that puts the image on the clipboard. The file is loaded when another program asks for it.
     ///   - save: The title of the entry that asks for a place, through a portal in a sandbox, and writes the file there.
     ///   - open: The title of the entry that opens the file with the program that the desktop has for it.
-    ///   - copyAddress: The title of the entry that puts the URL on the clipboard, without a password. It is enabled for http and https.
+    ///   - copyAddress: The title of the entry that puts the URL on the clipboard, with its query and without a password. It is enabled
+    ///     for http and https.
     ///   - onFailure: Receives the error if an image cannot be saved or opened. Default: the error is logged.
     public init(
         copy: String = "_Copy Image",
@@ -32,6 +33,11 @@ public struct ImageMenu {
     ) {
         (self.copy, self.save, self.open, self.copyAddress) = (copy, save, open, copyAddress)
         self.onFailure = onFailure
+    }
+
+    @MainActor
+    func report(_ error: ImageError) {
+        if let onFailure { onFailure(error) } else { WebImageLog.error("\(error)") }
     }
 }
 

@@ -1,5 +1,6 @@
 internal import CWebImageGtk4
 import GtkWebImage
+import WebImageCore
 import WebImageLinux
 
 /// Opens the menu of an image, and does what its entries say. The widget owns it.
@@ -17,7 +18,15 @@ final class MenuController {
     private static let key = "gwi-image-menu"
     private static let prefix = "gwi-image"
 
-    var menu: ImageMenu?
+    var menu: ImageMenu? {
+        didSet {
+            let phase = menu == nil ? GTK_PHASE_NONE : GTK_PHASE_BUBBLE
+            for input in inputs { gtk_event_controller_set_propagation_phase(input, phase) }
+            if menu == nil { close() }
+        }
+    }
+    /// The controllers that open the menu. Without one, they leave clicks and keys to others.
+    private var inputs: [OpaquePointer] = []
     private let widget: WidgetReference
     private let binding: ImageBinding
     private let actions = GObjectBox(adopting: UnsafeMutableRawPointer(g_simple_action_group_new()!))
@@ -81,11 +90,11 @@ final class MenuController {
             gtk_named_action_new("\(Self.prefix).\(Action.open.rawValue)")
         )
         gtk_shortcut_controller_add_shortcut(keys, shortcut)
-        for controller in [click, press, keys] { gtk_widget_add_controller(view, controller) }
+        inputs = [click, press, keys]
+        for input in inputs { gtk_widget_add_controller(view, input) }
     }
 
     private func open(by gesture: OpaquePointer) {
-        guard menu != nil else { return }
         var (x, y) = (0.0, 0.0)
         gtk_gesture_get_point(gesture, gtk_gesture_single_get_current_sequence(gesture), &x, &y)
         gtk_gesture_set_state(gesture, GTK_EVENT_SEQUENCE_CLAIMED)
@@ -162,8 +171,16 @@ final class MenuController {
             gdk_clipboard_set_content(clipboard, UnsafeMutablePointer(content))
             g_object_unref(UnsafeMutableRawPointer(content))
         case .copyAddress: gdk_clipboard_set_text(clipboard, image.address)
-        case .save: SaveDialog.show(for: image, menu, above: view)
-        case .openImage: menu.run(image.open)
+        case .save:
+            saveFile(
+                named: image.fileName,
+                title: menu.save.filter { $0 != "_" && $0 != "…" },
+                above: UnsafeMutableRawPointer(view),
+                contents: image.data,
+                onFailure: menu.report
+            )
+        case .openImage:
+            Task { do throws(ImageError) { try await image.open() } catch { menu.report(error) } }
         }
     }
 }

@@ -12,7 +12,7 @@ struct MenuImage {
     /// The request for its file; `nil` for an image that the app has set itself.
     private let request: ImageRequest?
     private let manager: ImageManager
-    /// The URL of the file on display.
+    /// The URL of the file.
     private let url: URL?
 
     /// - Returns: `nil` while a place has no image, or loads another one.
@@ -24,27 +24,33 @@ struct MenuImage {
         var request = shown?.request
         // The file of the widget's size may be a smaller one.
         request?.decodeSize = .original
-        self.request = request
-        url = shown?.response.url
-        manager = shown?.manager ?? .shared
+        request?.transformer = nil
+        let manager = shown?.manager ?? .shared
+        let usesFallback = shown?.response.fallbackError != nil
+        url = usesFallback ? shown?.response.url : request.map { manager.pipeline.prepare($0).url }
+        (self.request, self.manager) = (request, manager)
     }
 
     /// The URL without a user name and a password; `nil` for other schemes than http and https.
     var address: String? {
-        guard let url, ["http", "https"].contains(url.scheme?.lowercased()),
-            var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
-        else { return nil }
-        (parts.user, parts.password) = (nil, nil)
-        return parts.string
+        guard let url, ["http", "https"].contains(url.scheme?.lowercased()) else { return nil }
+        return url.textWithoutUserInfo
     }
+
+    private var format: ImageFormat { request == nil ? .png : image.format }
 
     /// A name for the file, with an extension that fits its format.
     var fileName: String {
-        let format = request == nil ? ImageFormat.png : image.format
         let isNamed = url.map { ["http", "https", "file", "resource"].contains($0.scheme?.lowercased()) } ?? false
         let name = isNamed ? url?.lastPathComponent.drop { $0 == "/" } ?? "" : ""
         // The last component of a percent-encoded path may contain a slash.
-        let safe = String(name.map { $0 == "/" || $0.asciiValue ?? 32 < 32 ? "_" : $0 }.drop { $0 == "." }.prefix(80))
+        var byteCount = 0
+        let safe = String(
+            name.map { $0 == "/" || $0.asciiValue ?? 32 < 32 ? "_" : $0 }.drop { $0 == "." }.prefix {
+                byteCount += $0.utf8.count
+                return byteCount <= 200
+            }
+        )
         let dot = safe.lastIndex(of: ".")
         let ending = dot.map { String(safe[$0...].dropFirst()) } ?? ""
         guard let usual = format.fileExtension, ImageFormat(fileExtension: ending) != format else {
@@ -59,22 +65,6 @@ struct MenuImage {
     func makeContentProvider() -> OpaquePointer {
         guard let request else { return image.makeContentProvider() }
         return manager.makeContentProvider(for: request, format: image.format)
-    }
-
-    /// Writes the file to a GFile. Other programs see the old or the new one.
-    func write(to file: GObjectBox) async throws(ImageError) {
-        let data = try await data()
-        let bytes = data.withUnsafeBytes { g_bytes_new($0.baseAddress, gsize($0.count)) }
-        defer { g_bytes_unref(bytes) }
-        let message = await FileCall.run { callback, context in
-            let flags = GFileCreateFlags(rawValue: 0)
-            g_file_replace_contents_bytes_async(file.opaquePointer, bytes, nil, 0, flags, nil, callback, context)
-        } finish: { source, result, error in
-            g_file_replace_contents_finish(source, result, nil, error)
-        }
-        if let message {
-            throw failure(.notStored, "The file could not be written (\(message))", remedy: "Choose another place.")
-        }
     }
 
     /// Opens the file with the program that the desktop has for it.
@@ -102,34 +92,32 @@ struct MenuImage {
     }
 
     /// The bytes of the file, or a PNG of an image of the app.
-    private func data() async throws(ImageError) -> Data {
-        if let request { return try await manager.data(for: request) }
-        let image = image
-        return try await Task.detached { Result { () throws(ImageError) in try image.data(as: .png) } }.value.get()
+    func data() async throws(ImageError) -> Data {
+        guard let request else {
+            let image = image
+            return try await inBackground { Result { () throws(ImageError) in try image.data(as: .png) } }.get()
+        }
+        return try await manager.file(for: request)
     }
 
-    /// A file that another program may read. In a sandbox, these are only the files below the user's directories.
+    /// A file that another program may read. From a sandbox, other programs can read only files below the user's directories.
     private func localFile() async throws(ImageError) -> URL {
         if let url, url.isFileURL, request?.loader == nil { return url }
-        let (data, name) = (try await data(), fileName)
-        let written = await Task.detached { Result { try OpenedFiles.write(data, name) } }.value
-        do { return try written.get() } catch {
+        // Without an extension, the program is chosen by the contents. A server could choose any by the extension.
+        let (data, name) = (try await data(), format.fileExtension == nil ? "image" : fileName)
+        let path = "\(CacheDirectory.opened)/\(UUID().uuidString)/\(name)"
+        let written = await inBackground {
+            CacheDirectory.removeOldCopies()
+            return Result {
+                try CacheDirectory.tag(CacheDirectory.opened)
+                try FileStore().write([data], to: path)
+            }
+        }
+        do {
+            try written.get()
+            return URL(filePath: path)
+        } catch {
             throw failure(.notStored, "The file could not be written (\(error))", remedy: "Free some disk space.")
         }
-    }
-}
-
-/// Copies of images that other programs have opened, which stay for a day.
-private enum OpenedFiles {
-    private static let lifetime = 86_400.0
-
-    static func write(_ data: Data, _ name: String) throws -> URL {
-        let (store, folder) = (FileStore(), ImageManager.Configuration.DiskCache(namespace: "opened").directory)
-        for file in store.files(below: folder) where file.modified < Date.now.timeIntervalSince1970 - lifetime {
-            try? store.removeTree(URL(filePath: file.path).deletingLastPathComponent().path)
-        }
-        let path = "\(folder)/\(UUID().uuidString)/\(name)"
-        try store.write([data], to: path)
-        return URL(filePath: path)
     }
 }

@@ -54,6 +54,23 @@ package enum CacheDirectory {
     /// The directory of all namespaces of this app.
     static var root: String { "\(ofUser)/\(applicationName)/web-images" }
 
+    /// The directory for copies that other programs open. No namespace has this name.
+    package static var opened: String { "\(root)/.opened" }
+
+    /// Removes such copies that are older than a day.
+    package static func removeOldCopies() {
+        let (store, oldest) = (FileStore(), Date.now.timeIntervalSince1970 - 86_400)
+        for path in store.paths(in: opened, prefix: "")
+        where store.files(below: path).contains(where: { $0.modified < oldest }) { try? store.removeTree(path) }
+    }
+
+    /// Tells backup programs to leave a directory out.
+    package static func tag(_ directory: String) throws {
+        let path = "\(directory)/\(DiskCacheLayout.tagName)"
+        guard !FileStore().exists(path) else { return }
+        try FileStore().write([Data(DiskCacheLayout.tag.utf8)], to: path)
+    }
+
     /// The directory of all caches of the user.
     package static var ofUser: String {
         base(text(getenv("XDG_CACHE_HOME")), home: String(cString: g_get_home_dir()))
