@@ -58,8 +58,9 @@ struct GalleryContentTests {
         let transferred = texts.matches(of: /text Transferred\ntext (\S+)\sMB/).compactMap { Double($0.1) }
         let fileSize = Double(files.map(\.count).reduce(0, +)) / 1e6
         #expect(transferred.count == 2 && transferred.allSatisfy { abs($0 - fileSize) < 0.1 }, "\(transferred)")
-        let frames = texts.matches(of: /text Longest frame\ntext (\d+) ms/).compactMap { Int($0.1) }
-        #expect(frames.count == 2 && frames.allSatisfy { $0 > 0 }, "\(frames)")
+        // The library does not need to have had a frame alone.
+        let frames = texts.matches(of: /text Longest frame\ntext (\S+)/).map(\.1)
+        #expect(frames.count == 2 && frames.last.flatMap { Int($0) } ?? 0 > 0, "\(frames)")
         let window = try WebImage(contentsOf: photo)
         for half in [265..<610, 630..<970] { #expect(window.colors(x: half, y: 140..<500).count > 2000, "\(half)") }
     }

@@ -94,7 +94,10 @@ private final class CacheLevels {
             (statistics.byteCount, statistics.maximumByteCount), (usage.byteCount, usage.maximumByteCount),
         ]
         let notes = [counts.map { " · \($0.0) \($0.1)" }.joined(), ""]
-        let units = [tr("%1 images", statistics.count), tr("%1 files", usage.count)]
+        let units = [
+            tr("%1 image", plural: "%1 images", count: statistics.count),
+            tr("%1 file", plural: "%1 files", count: usage.count),
+        ]
         let texts = values.indices.map { index in
             let (byteCount, maximum) = values[index]
             let size = Page.size(byteCount)

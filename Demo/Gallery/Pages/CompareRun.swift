@@ -13,12 +13,15 @@ final class CompareRun {
     private(set) var (endedCount, pixelByteCount) = (0, 0)
     /// The time until the last image.
     private(set) var time = Duration.zero
-    /// The milliseconds of the longest frame after an image of this side; 0 before.
-    private(set) var longestFrame = 0.0
+    /// The milliseconds of the longest frame after images of this side alone; `nil` before the first one.
+    private(set) var longestFrame: Double?
+    private let ended: () -> Void
     /// How many of the next frames count: the one that an image has delayed, and the one that is late because it was drawn.
     private var countedFrames = 0
 
-    init(_ folder: String, imageCount: Int) throws {
+    /// - Parameter ended: Called when all images have ended.
+    init(_ folder: String, imageCount: Int, ended: @escaping () -> Void) throws {
+        self.ended = ended
         server = try ImageServer(folder: folder, count: 0)
         server.line.quality = Self.line
         // Plain GTK reads JPEG.
@@ -27,22 +30,22 @@ final class CompareRun {
     }
 
     var isDone: Bool { endedCount == urls.count }
+    /// Whether an image has come shortly before the present frame.
+    var countsFrames: Bool { countedFrames > 0 }
 
     func add(_ byteCount: Int) {
         endedCount += 1
         pixelByteCount += byteCount
         time = start.duration(to: .now)
         countedFrames = 2
+        if isDone { ended() }
     }
 
     /// Counts a frame, if an image has come shortly before it.
-    /// - Parameter milliseconds: The time from the frame before to this one.
-    /// - Returns: Whether it counts.
-    @discardableResult
-    func addFrame(_ milliseconds: Double) -> Bool {
-        guard countedFrames > 0 else { return false }
+    /// - Parameter milliseconds: The time from the frame before to this one; `nil` if it says nothing about this side.
+    func addFrame(_ milliseconds: Double?) {
+        guard countsFrames else { return }
         countedFrames -= 1
-        longestFrame = max(longestFrame, milliseconds)
-        return true
+        if let milliseconds { longestFrame = max(longestFrame ?? 0, milliseconds) }
     }
 }

@@ -13,7 +13,7 @@ final class CompareSide {
 
     let widget: Widget
     private let pictures = (0..<columns * rows).map { _ in sizedPicture(width: 16, height: 12) }
-    /// `nil` when the page has been left before the end.
+    /// `nil` when it has ended.
     private(set) var run: CompareRun?
     private let wall = gtk_grid_new()!
     /// Stands for the wall when it is frozen.
@@ -32,7 +32,7 @@ final class CompareSide {
         let overlay = OpaquePointer(gtk_overlay_new()!)
         gtk_overlay_set_child(overlay, wall)
         gtk_overlay_add_overlay(overlay, cast(frozen))
-        gtk_picture_set_content_fit(frozen, GTK_CONTENT_FIT_FILL)
+        gtk_picture_set_content_fit(frozen, GTK_CONTENT_FIT_CONTAIN)
         gtk_widget_set_vexpand(wall, 1)
         for (number, picture) in pictures.enumerated() {
             let (row, column) = number.quotientAndRemainder(dividingBy: Self.columns)
@@ -61,8 +61,9 @@ final class CompareSide {
     var imageCount: Int { pictures.count }
 
     /// Loads all images, under URLs that no cache knows.
-    func start() throws {
-        let run = try CompareRun(folder, imageCount: pictures.count)
+    /// - Parameter ended: Called when all images have ended.
+    func start(ended: @escaping () -> Void) throws {
+        let run = try CompareRun(folder, imageCount: pictures.count, ended: ended)
         self.run = run
         gtk_picture_set_paintable(frozen, nil)
         for (number, picture) in pictures.enumerated() {
@@ -71,7 +72,7 @@ final class CompareSide {
         }
     }
 
-    /// Ends all transfers.
+    /// Ends all transfers, and the server.
     func stop() { run = nil }
 
     /// Replaces all images by one of the wall as it is seen, which takes little memory.
@@ -89,7 +90,8 @@ final class CompareSide {
         gtk_level_bar_set_value(OpaquePointer(bar), min(Double(run.pixelByteCount) / Double(max(full, 1)), 1))
         let texts = [
             Page.size(run.pixelByteCount), Page.size(run.server.line.byteCount),
-            tr("%1 s", Page.number(run.time / .seconds(1))), tr("%1 ms", Int(run.longestFrame.rounded())),
+            tr("%1 s", Page.number(run.time / .seconds(1))),
+            run.longestFrame.map { tr("%1 ms", Int($0.rounded())) } ?? "–",
         ]
         for (value, text) in zip(values, texts) { setText(value, text) }
     }

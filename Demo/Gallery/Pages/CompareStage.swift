@@ -15,6 +15,8 @@ final class CompareStage {
     private var lastFrame: Int64 = 0
     private var frameCount = 0
     private var hasRun = false
+    /// The milliseconds after which a frame is not late: the window was hidden or the computer slept.
+    private static let longestFrame = 2000.0
 
     init(_ library: CompareSide, _ plain: CompareSide) {
         (self.library, self.plain) = (library, plain)
@@ -39,7 +41,6 @@ final class CompareStage {
         }
         connect(OpaquePointer(widget), "unmap") { [weak self] in
             guard let self, loop != nil else { return }
-            for side in [self.library, self.plain] { side.stop() }
             end()
             hasRun = false
         }
@@ -54,8 +55,9 @@ final class CompareStage {
         hasRun = true
         setText(result, tr("%1 images come over a slow line to each side …", library.imageCount))
         do {
-            for side in [library, plain] { try side.start() }
+            for side in [library, plain] { try side.start { [weak self] in self?.finishWithoutFrames() } }
         } catch {
+            end()
             return setText(result, "\(error)")
         }
         gtk_widget_set_sensitive(again, 0)
@@ -69,21 +71,36 @@ final class CompareStage {
     /// - Parameter time: The time of a frame in microseconds.
     private func measure(at time: Int64) {
         guard let left = library.run, let right = plain.run else { return }
-        let milliseconds = lastFrame > 0 ? Double(time - lastFrame) / 1000 : 0
+        let milliseconds = Double(time - lastFrame) / 1000
         lastFrame = time
-        // A frame after images of both sides is long for the decoding of plain GTK.
-        let isOfPlain = right.addFrame(milliseconds)
-        left.addFrame(isOfPlain ? 0 : milliseconds)
+        // A frame after images of both sides does not tell which of them it waited for.
+        let isOfBoth = left.countsFrames && right.countsFrames
+        for run in [left, right] { run.addFrame(isOfBoth || milliseconds > Self.longestFrame ? nil : milliseconds) }
         frameCount += 1
-        let isDone = left.isDone && right.isDone
-        guard isDone || frameCount.isMultiple(of: 6) else { return }
+        if left.isDone, right.isDone {
+            finish(left, right)
+        } else if frameCount.isMultiple(of: 6) {
+            update(left, right)
+        }
+    }
+
+    private func update(_ left: CompareRun, _ right: CompareRun) {
         // The bar of plain GTK is full when it has all images.
         let full = right.pixelByteCount * right.urls.count / max(right.endedCount, 1)
         for side in [library, plain] { side.update(full: full) }
-        if isDone { finish(left, right) }
+    }
+
+    /// Ends the run of a hidden window, which has no frames, when both sides have all images.
+    private func finishWithoutFrames() {
+        guard let left = library.run, let right = plain.run, left.isDone, right.isDone else { return }
+        Task {
+            try await Task.sleep(for: .seconds(1))
+            if library.run === left { finish(left, right) }
+        }
     }
 
     private func finish(_ left: CompareRun, _ right: CompareRun) {
+        update(left, right)
         let sizes = [left, right].map { Page.size($0.pixelByteCount) }
         setText(
             result,
@@ -97,6 +114,7 @@ final class CompareStage {
         loop = nil
         gtk_widget_set_sensitive(again, 1)
         plain.freeze()
+        for side in [library, plain] { side.stop() }
         Task {
             // The next frame lets go of the textures.
             try await Task.sleep(for: .milliseconds(500))

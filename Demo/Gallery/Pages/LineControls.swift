@@ -17,11 +17,20 @@ final class LineControls {
     }
     private let loss = Slider(tr("Packet loss"), 0...20, step: 0.5) { tr("%1 %", Page.number(($0 * 2).rounded() / 2)) }
     private let chaos = Slider(tr("Responses that go wrong"), 0...60, step: 1) { tr("%1 %", Int($0)) }
+    private let note = label("", "caption", "dim-label")
     private var offline: Widget?
     private var isShowing = false
     /// Whether there is no room for the name of the line.
     var isNarrow = false {
         didSet { gtk_widget_set_visible(name, isNarrow ? 0 : 1) }
+    }
+
+    /// Whether the page does without this line.
+    var pageHasOwnLines = false {
+        didSet {
+            let text = tr("The line between the gallery and its server, for all pages.")
+            setText(note, pageHasOwnLines ? tr("This page has its own slow lines.") : text)
+        }
     }
 
     init(_ line: Line) {
@@ -37,7 +46,6 @@ final class LineControls {
         let offline = checkButton(tr("Offline")) { [weak self] _ in self?.change() }
         self.offline = offline
         for slider in [latency, bandwidth, loss, chaos] { slider.onChange = { [weak self] _ in self?.change() } }
-        let note = label(tr("The line between the gallery and its server, for all pages."), "caption", "dim-label")
         gtk_label_set_max_width_chars(OpaquePointer(note), 28)
         let content = box(
             GTK_ORIENTATION_VERTICAL,

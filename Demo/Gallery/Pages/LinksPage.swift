@@ -14,20 +14,27 @@ extension Page {
         parts: ["Playground.swift"]
     ) { context in
         let stage = LinkStage(context.slow("astronaut.jpg", rate: 60))
-        return PageContent(stage.widget, waitsFor: [stage.picture], owner: stage)
+        var content = PageContent(stage.widget, owner: stage)
+        content.isAtRest = { stage.isAtRest }
+        return content
     }
 }
 
 /// An image of any address, the choices for its load, and the Swift for these choices.
 @MainActor
 private final class LinkStage {
-    let picture = sizedPicture(width: 320, height: 320, covers: false)
+    /// The characters of a URL that are shown.
+    private static let shownLength = 300
+
+    private let picture = sizedPicture(width: 320, height: 320, covers: false)
     private let owned = OwnedWidget(box(GTK_ORIENTATION_VERTICAL))
     private let entry = gtk_entry_new()!
     private let text = label("", "caption")
     private let code = CodeLabel(wraps: true)
     private var playground = Playground()
     private var url: URL
+    /// Removes the image from the caches before it is loaded.
+    private var preparation: Task<Void, Never>?
 
     init(_ url: URL) {
         self.url = url
@@ -64,6 +71,8 @@ private final class LinkStage {
 
     var widget: Widget { owned.widget }
 
+    var isAtRest: Bool { preparation == nil && picture.isAtRest }
+
     private func openTyped() {
         url = URL(typed: String(cString: gtk_editable_get_text(OpaquePointer(entry))))
         load()
@@ -71,11 +80,15 @@ private final class LinkStage {
 
     /// Loads the image as chosen, as if it was never loaded before.
     private func load() {
-        code.show(playground.code(for: url))
+        code.show(playground.code(for: url, length: Self.shownLength))
         setText(text, "")
         picture.clearImage()
-        Task {
+        preparation?.cancel()
+        let (url, playground) = (url, playground)
+        preparation = Task {
             await ImageManager.shared.cache.remove(url)
+            guard !Task.isCancelled else { return }
+            preparation = nil
             playground.load(url, into: picture) { [text] result in
                 switch result {
                 case .success(let response):

@@ -81,7 +81,10 @@ struct Playground {
     }
 
     /// The Swift of the load.
-    func code(for url: URL) -> String {
+    /// - Parameter length: How many characters of the URL it has at most. Default: all.
+    func code(for url: URL, length: Int = .max) -> String {
+        let address = url.absoluteString
+        let shown = address.utf8.count > length ? "\(address.prefix(length))…" : address
         let effect = transition == 0 ? "" : "picture.imageTransition = \(Self.transitions[transition].code)\n"
         let arguments = [
             "url: url", priority == 0 ? nil : "priority: \(Self.priorities[priority].code)",
@@ -92,7 +95,7 @@ struct Playground {
         let request = arguments.count == 1 ? "url" : "ImageRequest(\(arguments.joined(separator: ", ")))"
         let place = placeholder == 0 ? "" : ", placeholder: \(Self.placeholders[placeholder].code)"
         return """
-            let url = URL(string: \(String(reflecting: url.absoluteString)))!
+            let url = URL(string: \(String(reflecting: shown)))!
             \(effect)picture.setImage(with: \(request)\(place)) { result in
                 if case .failure(let error) = result {
                     print(error)

@@ -23,7 +23,8 @@ extension Page {
         let titles = [tr("progressive"), tr("complete")]
         let pictures = titles.map { _ in sizedPicture(width: 300, height: 220, covers: false) }
         let captions = titles.map { _ in label("", "caption", "numeric") }
-        let repetition = Repetition(of: pictures, seconds: 8) { [weak rate] axis in
+        // The PNG has 266 kB.
+        let repetition = Repetition(of: pictures, seconds: 11) { [weak rate] axis in
             for (index, picture) in pictures.enumerated() {
                 let tell = { setText(captions[index], tr("%1, partial images: %2", titles[index], $0)) }
                 var partialImages = 0

@@ -27,7 +27,10 @@ final class Repetition {
                 self?.update()
             },
         ]
-        for picture in pictures { follow(picture.imageProgress) { [weak self] _ in self?.update() } }
+        for picture in pictures {
+            follow(picture.imageProgress) { [weak self] _ in self?.update() }
+            connect(OpaquePointer(picture.widget), "map") { [weak self] in self?.update() }
+        }
         start()
     }
 
@@ -42,8 +45,13 @@ final class Repetition {
     /// Ends the time when all images are there, and loads them again after a pause.
     private func update() {
         next?.cancel()
-        let isShown = pictures.allSatisfy { if case .shown = $0.imageProgress.state { $0.isAtRest } else { false } }
-        guard isShown else { return }
+        let haveEnded = pictures.allSatisfy { picture in
+            switch picture.imageProgress.state {
+            case .shown, .failed: picture.isAtRest
+            default: false
+            }
+        }
+        guard haveEnded else { return }
         axis.end()
         guard repeats else { return }
         next = Task { [weak self] in

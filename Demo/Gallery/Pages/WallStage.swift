@@ -89,7 +89,7 @@ final class WallStage {
     }
 
     private func show(_ result: FlingResult?) {
-        let count = tr("%1 images", wall.urls.count.formatted())
+        let count = tr("%1 image", plural: "%1 images", count: wall.urls.count)
         setText(summary, [count, result?.summary].compactMap(\.self).joined(separator: ", "))
     }
 

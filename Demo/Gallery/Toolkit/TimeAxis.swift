@@ -41,12 +41,14 @@ final class TimeAxis {
         }
     }
 
-    /// Keeps a mark at the present time.
-    func mark() { gtk_scale_add_mark(scale, value, GTK_POS_TOP, nil) }
+    /// Keeps a mark at the present time, up to the end of the scale.
+    func mark() { if value <= Double(seconds) { gtk_scale_add_mark(scale, value, GTK_POS_TOP, nil) } }
 
-    /// Stops at the present time.
+    /// Stops at the present time, unless it has been stopped before.
     func end() {
-        runner?.cancel()
+        guard let runner else { return }
+        runner.cancel()
+        self.runner = nil
         gtk_range_set_value(cast(OpaquePointer(widget)), value)
     }
 

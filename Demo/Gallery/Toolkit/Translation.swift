@@ -9,14 +9,14 @@ func tr(_ text: String, _ values: any CustomStringConvertible...) -> String {
     Translation.fill(text.withCString { String(cString: g_dgettext(Translation.domain, $0)) }, with: values)
 }
 
-/// Returns the form of a text for a number, which takes the place of %1.
+/// Returns the form of a text for a number, which takes the place of %1 with separators of thousands.
 func tr(_ singular: String, plural: String, count: Int) -> String {
     let text = singular.withCString { singular in
         plural.withCString { plural in
             String(cString: g_dngettext(Translation.domain, singular, plural, gulong(max(count, 0))))
         }
     }
-    return Translation.fill(text, with: [count])
+    return Translation.fill(text, with: [count.formatted()])
 }
 
 /// The translations of the gallery.

@@ -203,6 +203,7 @@ final class GalleryWindow {
         gtk_window_set_title(cast(OpaquePointer(window)), title)
         header.isNarrow = hasFewButtons
         line.isNarrow = hasFewButtons
+        line.pageHasOwnLines = current?.page.id == Page.compare.id
         header.canGoBack = isNarrow || isLarge
         header.backName = isLarge ? tr("Back to the wall") : tr("Pages")
         header.isFullscreen = gtk_window_is_fullscreen(cast(OpaquePointer(window))) != 0
