@@ -24,6 +24,27 @@ struct GalleryPlaygroundTests {
         for choice in choices { #expect(choice.1 == choice.2) }
     }
 
+    @Test("The Swift and the request have each choice once, and nothing of a default")
+    func choice() throws {
+        let url = try #require(URL(string: "https://example.org/a.jpg"))
+        let codes = [
+            Playground.placeholders.map(\.code), Playground.transformers.map(\.code),
+            Playground.transitions.map(\.code), Playground.sizes.map(\.code), Playground.priorities.map(\.code),
+        ]
+        for (setting, codes) in zip(Playground.settings, codes) {
+            for number in codes.indices {
+                var playground = Playground()
+                playground[keyPath: setting.number] = number
+                let code = playground.code(for: url)
+                #expect(code.ranges(of: codes[number]).count == (number == 0 ? 0 : 1), "\(code)")
+                let request = playground.makeRequest(for: url)
+                #expect(request.priority == Playground.priorities[playground.priority].value)
+                #expect(request.decodeSize == Playground.sizes[playground.size].value)
+                #expect(request.transformer == Playground.transformers[playground.transformer].value)
+            }
+        }
+    }
+
     /// Enough combinations for each choice to be in one of them.
     private nonisolated static let combinations = 0..<6
 

@@ -11,7 +11,7 @@ extension ImageError {
         case .tlsFailed: tr("There is no secure connection to the server.")
         case .timedOut, .decoderTimedOut: tr("It took too long.")
         case .badStatus where httpStatus == 404 || httpStatus == 410: tr("The server does not have this image.")
-        case .badStatus where httpStatus == 401 || httpStatus == 403: tr("The server does not give this image to everyone.")
+        case .badStatus where [401, 403].contains(httpStatus): tr("The server does not give this image to everyone.")
         case .badStatus where isTransient: tr("The server has a problem. Try again later.")
         case .badStatus, .badResponse, .badRedirect: tr("The server does not answer as expected.")
         case .badContentType: tr("The server did not send an image.")

@@ -71,13 +71,17 @@ struct Playground {
         completion: @escaping @MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void
     ) {
         picture.imageTransition = Self.transitions[transition].value
-        let request = ImageRequest(
+        let request = makeRequest(for: url)
+        picture.setImage(with: request, placeholder: Self.placeholders[placeholder].value, completion: completion)
+    }
+
+    func makeRequest(for url: URL) -> ImageRequest {
+        ImageRequest(
             url: url,
             priority: Self.priorities[priority].value,
             decodeSize: Self.sizes[size].value,
             transformer: Self.transformers[transformer].value
         )
-        picture.setImage(with: request, placeholder: Self.placeholders[placeholder].value, completion: completion)
     }
 
     /// The Swift of the load.
