@@ -293,19 +293,25 @@ struct GalleryPageTests {
 
     @Test("What has been prefetched is shown when it is wanted")
     func prefetched() throws {
-        let screen = try GalleryScreen(["--page", "prefetching", "--size", "1000x720"])
+        let trace = FileManager.default.temporaryDirectory.appending(path: "gwi-prefetched-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: trace) }
+        let screen = try GalleryScreen(["--page", "prefetching", "--size", "1000x720", "--trace", trace.path()])
+        func says(_ text: String) -> Bool {
+            EventLog<Int>.poll(pause: 50_000) {
+                (try? String(contentsOf: trace, encoding: .utf8))?.contains("text \(text)\n") ?? false
+            }
+        }
         #expect(screen.hasWindow("Prefetching") && screen.isDrawn, "\(screen.output)")
         let data = ShippedImage.data("autumn-trees.jpg")
         let size = PixelSize(width: 120, height: 90)
         let image = try CoderRegistry.builtIn.decode(data, options: DecodeOptions(size: .cover(size)))
         // When one clicks on "To memory and disk", then nothing is shown until one clicks on "Show some of them"
         screen.click(x: 361, y: 131)
+        #expect(says("loaded 24, failed 0, cancelled 0"), "\(screen.output)")
         #expect(try screen.photograph().count(of: image, size: size) == 0)
-        let isShown = EventLog<Int>.poll(pause: 50_000) {
-            screen.click(x: 752, y: 131)
-            return (try? screen.photograph().count(of: image, size: size)) == 1
-        }
-        #expect(isShown)
+        screen.click(x: 752, y: 131)
+        #expect(says("The images came from: memory 8"), "\(screen.output)")
+        #expect(try screen.eventuallyShows { $0.count(of: image, size: size) == 1 })
     }
 
     @Test("A click on a failed image retries it")

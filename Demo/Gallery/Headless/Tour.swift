@@ -55,7 +55,11 @@ final class Tour {
         restingFrames = 0
         noteRest()
         if options.scrollThrough, window.current?.wall?.grid.scrollDown() == true { return true }
-        guard options.scrollThrough || options.screenshot != nil else { return true }
+        guard options.scrollThrough || options.screenshot != nil else {
+            // A user operates the gallery, and the trace follows.
+            try? writeTrace()
+            return true
+        }
         isDone = true
         // An animated widget has no content between the start of a frame and its end.
         guard let clock = gtk_widget_get_frame_clock(window.window) else {
@@ -111,18 +115,24 @@ final class Tour {
         }
     }
 
+    private func writeTrace() throws {
+        guard let file = options.trace else { return }
+        var trace = trace
+        if let numbers = window.current?.wall?.counts.all { trace += "counted \(numbers.text)\n" }
+        trace += "partial images \(partialImages.value.withLock { $0 })\n"
+        let controls = ControlNames.controls(below: window.window)
+        trace += controls.map { "control \($0.type) \($0.isNamed ? "named" : "unnamed")\n" }.joined()
+        let texts = ControlNames.texts(in: window.window, onScreen: true)
+        trace += texts.map { "text \($0.replacing("\n", with: " "))\n" }.joined()
+        let source = window.shownSource?.split(separator: "\n", omittingEmptySubsequences: false) ?? []
+        trace += source.map { "source \($0)\n" }.joined()
+        trace += server.requestedPaths.map { "requested \($0)\n" }.joined()
+        try trace.write(toFile: file, atomically: true, encoding: .utf8)
+    }
+
     private func finish() -> String? {
         do {
-            if let numbers = window.current?.wall?.counts.all { trace += "counted \(numbers.text)\n" }
-            trace += "partial images \(partialImages.value.withLock { $0 })\n"
-            let controls = ControlNames.controls(below: window.window)
-            trace += controls.map { "control \($0.type) \($0.isNamed ? "named" : "unnamed")\n" }.joined()
-            let texts = ControlNames.texts(in: window.window, onScreen: true)
-            trace += texts.map { "text \($0.replacing("\n", with: " "))\n" }.joined()
-            let source = window.shownSource?.split(separator: "\n", omittingEmptySubsequences: false) ?? []
-            trace += source.map { "source \($0)\n" }.joined()
-            trace += server.requestedPaths.map { "requested \($0)\n" }.joined()
-            if let file = options.trace { try trace.write(toFile: file, atomically: true, encoding: .utf8) }
+            try writeTrace()
             if let file = options.screenshot { try Screenshot.save(window.window, to: file) }
             return nil
         } catch {
