@@ -43,7 +43,8 @@ extension Page {
             }
         }
         let buttons = [
-            button(tr("Reload"), load), button(tr("Clear memory"), clearMemory), button(tr("Clear disk"), clearDisk),
+            button(tr("Reload"), load), button(tr("Clear memory"), clearMemory),
+            button(tr("Clear the disk cache"), clearDisk),
         ]
         let parts = [controls(buttons), levels.widget, source, flow(strip.map(\.widget), columns: 6)]
         var content = PageContent(box(GTK_ORIENTATION_VERTICAL, spacing: 18, parts), owner: levels)

@@ -7,7 +7,7 @@ extension Page {
         id: "compare",
         title: tr("Compare"),
         summary: tr(
-            "The same images over equally slow lines. The library decodes each upright and at the size of its cell, on another thread. Plain GTK decodes whole files as they lie, on the thread that draws the window."
+            "The same images over equally slow lines. The library decodes each upright and at the size of its cell, on another thread. Plain GTK decodes whole files without turning them upright, on the thread that draws the window."
         ),
         code: """
             picture.setImage(with: url) { result in
