@@ -84,32 +84,25 @@ struct GalleryOptions: ParsableArguments {
     var headless = false
 
     func validate() throws {
-        guard (1...Self.largestCount).contains(count) else {
-            throw ValidationError("--count must be a number from 1 to \(Self.largestCount).")
+        func check(_ isValid: Bool?, _ message: String) throws {
+            if isValid == false { throw ValidationError(message) }
         }
-        guard open.map({ $0 >= 0 }) ?? true else {
-            throw ValidationError("--open must be the number of an image, from 0.")
-        }
-        guard screenshotAfter.map({ $0 >= 0 && $0 <= Self.longestTime }) ?? true else {
-            throw ValidationError("--screenshot-after must be a number of seconds, at most \(Self.longestTime).")
-        }
-        guard Self.pageNames.contains(firstPage) else {
-            throw ValidationError(
-                "There is no page \(firstPage). Choose one of \(Self.pageNames.joined(separator: ", "))."
-            )
-        }
+        let pages = Self.pageNames.joined(separator: ", ")
         let isSize = size.map(Self.numbers).map { $0.count == 2 && $0.allSatisfy((1...Self.longestSide).contains) }
-        guard isSize ?? true else {
-            throw ValidationError("--size must be WIDTHxHEIGHT, for example 1000x720, up to \(Self.longestSide).")
+        let times = 0...Self.longestTime
+        try check((1...Self.largestCount).contains(count), "--count must be a number from 1 to \(Self.largestCount).")
+        try check(open.map { $0 >= 0 }, "--open must be the number of an image, from 0.")
+        for (time, name) in [(screenshotAfter, "screenshot-after"), (exitAfter, "exit-after")] {
+            try check(time.map(times.contains), "--\(name) must be a number of seconds, at most \(Self.longestTime).")
         }
-        guard exitAfter.map({ $0 >= 0 && $0 <= Self.longestTime }) ?? true else {
-            throw ValidationError("--exit-after must be a number of seconds, at most \(Self.longestTime).")
-        }
-        guard fling.map({ $0 > 0 && $0 <= Self.longestFling }) ?? true else {
-            throw ValidationError("--fling must be a number of seconds above 0, at most \(Int(Self.longestFling)).")
-        }
-        guard fling == nil || firstPage == "wall" else { throw ValidationError("--fling is for the page wall.") }
-        guard scale.map({ $0 == 1 || $0 == 2 }) ?? true else { throw ValidationError("--scale must be 1 or 2.") }
+        try check(Self.pageNames.contains(firstPage), "There is no page \(firstPage). Choose one of \(pages).")
+        try check(isSize, "--size must be WIDTHxHEIGHT, for example 1000x720, up to \(Self.longestSide).")
+        try check(
+            fling.map { $0 > 0 && $0 <= Self.longestFling },
+            "--fling must be a number of seconds above 0, at most \(Int(Self.longestFling))."
+        )
+        try check(fling == nil || firstPage == "wall", "--fling is for the page wall.")
+        try check(scale.map { $0 == 1 || $0 == 2 }, "--scale must be 1 or 2.")
         try validateFiles()
     }
 

@@ -22,12 +22,9 @@ struct GalleryFlingTests {
         return values
     }
 
-    /// The number with which a value begins, in bytes when it is a size.
+    /// The number with which a value begins.
     private func number(_ text: String?) throws -> Double {
-        let words = try #require(text).split(whereSeparator: \.isWhitespace)
-        let factors = ["bytes": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9]
-        let factor = words.dropFirst().first.flatMap { factors[String($0)] } ?? 1
-        return try #require(words.first.flatMap { Double($0) }) * factor
+        try #require(text?.split(whereSeparator: \.isWhitespace).first.flatMap { Double($0) })
     }
 
     @Test("A flung wall shows no wrong image, and its footer says so")
@@ -44,10 +41,6 @@ struct GalleryFlingTests {
         #expect((1...100).contains(try number(values["Frames per second"])), "\(values)")
         #expect((1...2000).contains(try number(values["Longest frame"])), "\(values)")
         #expect((0...100).contains(try number(values["Blank cells"])), "\(values)")
-        #expect(try number(values["Transfers"]) > 30, "\(values)")
-        #expect(try number(values["Bytes received"]) > 500_000, "\(values)")
-        #expect(try number(values["Memory of the program"]) > 30e6, "\(values)")
-        #expect(try number(values["Memory of decoded images"]) > 1e6, "\(values)")
         let footer = try String(contentsOf: trace, encoding: .utf8).split(separator: "\n")
             .first { $0.contains(" images, ") }
         #expect(try #require(footer).hasPrefix("text 5,000 images, 0 wrong of \(wrong[2]) seen, "), "\(footer ?? "")")

@@ -20,35 +20,14 @@ enum LinePreset: String, CaseIterable {
     case tunnel
     case chaos
 
-    @MainActor var title: String {
+    /// Its title, the middle of the name of its icon, and the style of its button: a colour of Adwaita, or one of Style.swift.
+    var looks: (title: String, icon: String, style: String) {
         switch self {
-        case .office: tr("Office")
-        case .mobile: tr("4G")
-        case .train: tr("Train")
-        case .tunnel: tr("Tunnel")
-        case .chaos: tr("Chaos")
-        }
-    }
-
-    /// The middle of the name of its icon.
-    var icon: String {
-        switch self {
-        case .office: "wired"
-        case .mobile: "cellular-4g"
-        case .train: "cellular-signal-weak"
-        case .tunnel: "offline"
-        case .chaos: "error"
-        }
-    }
-
-    /// The style of its button: a colour of Adwaita, or one of Style.swift.
-    var style: String {
-        switch self {
-        case .office: "success"
-        case .mobile: "accent"
-        case .train: "warning"
-        case .tunnel: "tunnel"
-        case .chaos: "error"
+        case .office: (tr("Office"), "wired", "success")
+        case .mobile: (tr("4G"), "cellular-4g", "accent")
+        case .train: (tr("Train"), "cellular-signal-weak", "warning")
+        case .tunnel: (tr("Tunnel"), "offline", "tunnel")
+        case .chaos: (tr("Chaos"), "error", "error")
         }
     }
 

@@ -19,13 +19,8 @@ final class ScalingServer: Sendable {
     private static func response(to request: ServerRequest, _ folder: String) -> ServerResponse {
         let parts = request.path.split(separator: "/")
         guard let width = parts.first.flatMap({ Int($0) }), let name = parts.last, !name.hasPrefix("."),
-            let file = try? Data(contentsOf: URL(filePath: "\(folder)/\(name)")),
-            let image = try? WebImage(
-                data: file,
-                options: DecodeOptions(size: .contain(PixelSize(width: width, height: 1 << 16)))
-            ),
-            let jpeg = try? image.data(as: .jpeg)
+            let file = try? Data(contentsOf: URL(filePath: "\(folder)/\(name)"))
         else { return .notFound }
-        return .ok(jpeg, contentType: "image/jpeg")
+        return .scaled(file, width: width, height: 1 << 16)
     }
 }

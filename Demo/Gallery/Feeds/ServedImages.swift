@@ -33,8 +33,9 @@ final class ServedImages: Sendable {
             let rate = request.query["rate"].flatMap { Int($0) } ?? 200
             response.faults.drip = (bytes: rate * 40, every: .milliseconds(40))
         case .late: response.faults.delay = .milliseconds(1500)
-        case .small: return small(response.body)
-        case .apng: return apng(response.body)
+        case .small: return .scaled(response.body, width: 24, height: 24)
+        // A small one, since the file is written for each request.
+        case .apng: return .scaled(response.body, width: 160, height: 120, as: .png)
         case .missing: return .notFound
         case .truncated: response.body = response.body.prefix(response.body.count / 3)
         case .bomb: return .ok(Self.bomb, contentType: "image/png")
@@ -60,23 +61,6 @@ final class ServedImages: Sendable {
         return .ok(jpeg, contentType: "image/jpeg")
     }
 
-    private func small(_ file: Data) -> ServerResponse {
-        let options = DecodeOptions(size: .contain(PixelSize(width: 24, height: 24)))
-        guard let image = try? WebImage(data: file, options: options), let jpeg = try? image.data(as: .jpeg) else {
-            return .notFound
-        }
-        return .ok(jpeg, contentType: "image/jpeg")
-    }
-
-    private func apng(_ file: Data) -> ServerResponse {
-        // A small one, since the file is written for each request.
-        let options = DecodeOptions(size: .contain(PixelSize(width: 160, height: 120)))
-        guard let image = try? WebImage(data: file, options: options), let png = try? image.data(as: .png) else {
-            return .notFound
-        }
-        return .ok(png, contentType: "image/png")
-    }
-
     /// A PNG file that consists of little more than its header.
     private static var bomb: Data {
         var file = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13])
@@ -84,5 +68,16 @@ final class ServedImages: Sendable {
         // The pixel data begins, but never ends.
         file += Data([0, 0, 1, 0]) + Data("IDAT".utf8) + Data(count: 64)
         return file
+    }
+}
+
+extension ServerResponse {
+    /// An image within a size, encoded again.
+    static func scaled(_ file: Data, width: Int, height: Int, as format: ImageFormat = .jpeg) -> ServerResponse {
+        let options = DecodeOptions(size: .contain(PixelSize(width: width, height: height)))
+        guard let image = try? WebImage(data: file, options: options), let data = try? image.data(as: format) else {
+            return .notFound
+        }
+        return .ok(data, contentType: "image/\(format.rawValue)")
     }
 }

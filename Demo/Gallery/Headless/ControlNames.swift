@@ -21,7 +21,7 @@ enum ControlNames {
         // The button of a search bar that closes it is never shown here.
         let children =
             type == "GtkSearchBar"
-            ? [gtk_search_bar_get_child(OpaquePointer(widget))].compactMap { $0 } : children(of: widget)
+            ? [gtk_search_bar_get_child(OpaquePointer(widget))].compactMap { $0 } : childWidgets(of: widget)
         for child in children { controls += self.controls(below: child) }
         return controls
     }
@@ -47,18 +47,8 @@ enum ControlNames {
     static func texts(in widget: Widget, onScreen: Bool = false) -> [String] {
         guard !onScreen || gtk_widget_get_mapped(widget) != 0 else { return [] }
         guard g_type_check_instance_is_a(cast(OpaquePointer(widget)), gtk_label_get_type()) != 0 else {
-            return children(of: widget).flatMap { texts(in: $0, onScreen: onScreen) }
+            return childWidgets(of: widget).flatMap { texts(in: $0, onScreen: onScreen) }
         }
         return [String(cString: gtk_label_get_text(OpaquePointer(widget)))].filter { !$0.isEmpty }
-    }
-
-    private static func children(of widget: Widget) -> [Widget] {
-        var children: [Widget] = []
-        var next = gtk_widget_get_first_child(widget)
-        while let child = next {
-            children.append(child)
-            next = gtk_widget_get_next_sibling(child)
-        }
-        return children
     }
 }

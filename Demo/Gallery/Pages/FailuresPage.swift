@@ -42,10 +42,11 @@ extension Page {
             picture.errorPlaceholder = .icon("image-missing-symbolic", size: 48)
             picture.imageBinding.retriesOnClick = true
             picture.setImage(with: url)
-            follow(picture.imageProgress) { [weak picture] _ in
+            follow(picture.imageProgress) { [weak picture] state in
                 guard let picture else { return }
                 // While it loads again, the button keeps the focus.
-                gtk_widget_set_sensitive(again, picture.isShown ? 0 : 1)
+                let isShown = if case .shown = state { true } else { false }
+                gtk_widget_set_sensitive(again, isShown ? 0 : 1)
                 let show = {
                     setText(text, $0)
                     setText(details, $1)
@@ -64,11 +65,5 @@ extension Page {
             )
         }
         return PageContent(flow(cells, columns: 3), waitsFor: pictures)
-    }
-}
-
-extension Picture {
-    @MainActor fileprivate var isShown: Bool {
-        if case .shown = imageProgress.state { true } else { false }
     }
 }

@@ -29,12 +29,28 @@ final class ImageWall {
     init(urls: [URL], requested: [URL]? = nil) {
         self.urls = urls
         let pictures = PictureSet()
-        let factory = Self.makeFactory(urls: requested ?? urls, pictures: pictures)
+        let requested = requested ?? urls
+        // All that an app writes for a list: a factory of cells, and a prefetcher for the rows that come next
+        let factory = ImageListFactory(
+            width: 160,
+            height: 120,
+            imageDescription: { requested[$0].imageTitle },
+            configure: { picture in
+                picture.imageIndicator = .tint
+                picture.errorPlaceholder = .icon("image-missing-symbolic")
+                pictures.insert(picture)
+                gtk_widget_add_css_class(picture.widget, "image-place")
+            },
+            request: { position in ImageRequest(url: requested[position]) }
+        )
         items.follow(factory.nativeFactory)
-        let view = Self.makeGrid(WallGrid.model(of: urls), factory)
+        let view = gtk_grid_view_new(gtk_no_selection_new(WallGrid.model(of: urls)), nil)!
+        gtk_grid_view_set_factory(OpaquePointer(view), factory.nativeFactory)
         self.pictures = pictures
         grid = WallGrid(view)
-        prefetcher = Self.makePrefetcher(view, urls: urls)
+        prefetcher = ListPrefetcher(view: WidgetPointer(view)) { position in
+            ImageRequest(url: urls[position])
+        }
         observation = ImageManager.shared.observe { [counts] in counts.add($0.kind) }
         healer = WallHealer(pictures)
         gtk_grid_view_set_single_click_activate(grid.view, 1)
@@ -56,36 +72,6 @@ final class ImageWall {
         gtk_widget_activate_action_variant(cast(grid.view), "list.scroll-to-item", position)
         let cell = cells.first { $0.url == urls[number] }
         if let item = cell.flatMap({ gtk_widget_get_parent($0.picture.widget) }) { gtk_widget_grab_focus(item) }
-    }
-
-    // All that an app writes for a list: a factory of cells, and a prefetcher for the rows that come next.
-
-    private static func makeFactory(urls: [URL], pictures: PictureSet) -> ImageListFactory {
-        let factory = ImageListFactory(
-            width: 160,
-            height: 120,
-            imageDescription: { urls[$0].imageTitle },
-            configure: { picture in
-                picture.imageIndicator = .tint
-                picture.errorPlaceholder = .icon("image-missing-symbolic")
-                pictures.insert(picture)
-                gtk_widget_add_css_class(picture.widget, "image-place")
-            },
-            request: { position in ImageRequest(url: urls[position]) }
-        )
-        return factory
-    }
-
-    private static func makeGrid(_ model: OpaquePointer, _ factory: ImageListFactory) -> Widget {
-        let grid = gtk_grid_view_new(gtk_no_selection_new(model), nil)!
-        gtk_grid_view_set_factory(OpaquePointer(grid), factory.nativeFactory)
-        return grid
-    }
-
-    private static func makePrefetcher(_ grid: Widget, urls: [URL]) -> ListPrefetcher {
-        ListPrefetcher(view: WidgetPointer(grid)) { position in
-            ImageRequest(url: urls[position])
-        }
     }
 }
 

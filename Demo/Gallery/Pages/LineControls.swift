@@ -40,7 +40,7 @@ final class LineControls {
             OpaquePointer(button),
             box(GTK_ORIENTATION_HORIZONTAL, spacing: 6, [cast(icon), name])
         )
-        presets = dropDown(LinePreset.allCases.map(\.title)) { (_: Int) in }
+        presets = dropDown(LinePreset.allCases.map(\.looks.title)) { (_: Int) in }
         setName(presets, tr("Kind of line"))
         connect(OpaquePointer(presets), "notify::selected") { [weak self] in self?.choosePreset() }
         let offline = checkButton(tr("Offline")) { [weak self] _ in self?.change() }
@@ -85,7 +85,7 @@ final class LineControls {
         defer { isShowing = false }
         let quality = line.quality
         let number = LinePreset.allCases.firstIndex { $0.quality == quality }
-        let (preset, count) = (number.map { LinePreset.allCases[$0] }, guint(LinePreset.allCases.count))
+        let (looks, count) = (number.map { LinePreset.allCases[$0].looks }, guint(LinePreset.allCases.count))
         // The entry for another quality is there only while it is selected.
         let model = gtk_drop_down_get_model(OpaquePointer(presets))
         let hasCustom = g_list_model_get_n_items(model) > count
@@ -97,11 +97,11 @@ final class LineControls {
         loss.value = quality.loss * 100
         chaos.value = quality.chaos * 100
         if let offline { gtk_check_button_set_active(cast(OpaquePointer(offline)), quality.isOffline ? 1 : 0) }
-        let title = preset?.title ?? custom
+        let title = looks?.title ?? custom
         setText(name, title)
-        gtk_image_set_from_icon_name(icon, "network-\(preset?.icon ?? "transmit-receive")-symbolic")
-        for preset in LinePreset.allCases { gtk_widget_remove_css_class(button, preset.style) }
-        if let preset { gtk_widget_add_css_class(button, preset.style) }
+        gtk_image_set_from_icon_name(icon, "network-\(looks?.icon ?? "transmit-receive")-symbolic")
+        for preset in LinePreset.allCases { gtk_widget_remove_css_class(button, preset.looks.style) }
+        if let looks { gtk_widget_add_css_class(button, looks.style) }
         nameIcon(button, "\(tr("Line")): \(title)")
     }
 }

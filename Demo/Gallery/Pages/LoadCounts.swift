@@ -12,10 +12,6 @@ final class LoadCounts: Sendable {
         var network = 0
         var failed = 0
         var cancelled = 0
-        /// The transfers that were started, which loads of the same URL share.
-        var transfers = 0
-        /// The bytes of those that were completed.
-        var byteCount = 0
     }
 
     private let numbers = Mutex(Numbers())
@@ -31,8 +27,6 @@ final class LoadCounts: Sendable {
             case .delivered(.loader), .delivered(.revalidated): numbers.network += 1
             case .failed: numbers.failed += 1
             case .cancelled: numbers.cancelled += 1
-            case .fetchStarted: numbers.transfers += 1
-            case .fetched(let metrics): numbers.byteCount += Int(metrics?.receivedByteCount ?? 0)
             default: break
             }
         }

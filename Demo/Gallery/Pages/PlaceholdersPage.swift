@@ -11,11 +11,11 @@ extension Page {
             "An icon, a colour, a blurred image from a hash of a few bytes, or a small file takes the place of an image that is still loading."
         ),
         code: """
-            picture.setImage(with: url, placeholder: .icon("image-x-generic-symbolic", size: 48))
-            picture.setImage(with: url, placeholder: .color(ImageColor(0xB3988A)))
-            picture.setImage(with: url, placeholder: .blurHash("LnKmhDnislt7CSNHWCt60in%bbWW"))
-            picture.setImage(with: url, placeholder: .url(small))
-            picture.setImage(with: url, options: BindingOptions(whileLoading: .currentImage))
+            pictures[0].setImage(with: url, placeholder: .icon("image-x-generic-symbolic", size: 48))
+            pictures[1].setImage(with: url, placeholder: .color(ImageColor(0xB3988A)))
+            pictures[2].setImage(with: url, placeholder: .blurHash("LnKmhDnislt7CSNHWCt60in%bbWW"))
+            pictures[3].setImage(with: url, placeholder: .url(small))
+            pictures[4].setImage(with: url, options: BindingOptions(whileLoading: .currentImage))
             """
     ) { context in
         let titles = [
@@ -27,8 +27,12 @@ extension Page {
             let url = context.slow("desert-dunes.jpg", rate: 50)
             let small = context.fresh("desert-dunes.jpg", .small)
             let before = context.fresh("misty-forest.jpg")
-            for (number, picture) in pictures.enumerated() {
-                show(url, in: picture, number: number, small: small, before: before)
+            pictures[0].setImage(with: url, placeholder: .icon("image-x-generic-symbolic", size: 48))
+            pictures[1].setImage(with: url, placeholder: .color(ImageColor(0xB3988A)))
+            pictures[2].setImage(with: url, placeholder: .blurHash("LnKmhDnislt7CSNHWCt60in%bbWW"))
+            pictures[3].setImage(with: url, placeholder: .url(small))
+            pictures[4].setImage(with: before) { _ in
+                pictures[4].setImage(with: url, options: BindingOptions(whileLoading: .currentImage))
             }
         }
         let cells = zip(pictures, titles).map { captioned($0.widget, $1) }
@@ -40,23 +44,5 @@ extension Page {
             waitsFor: pictures,
             owner: repetition
         )
-    }
-
-    @MainActor
-    private static func show(_ url: URL, in picture: Picture, number: Int, small: URL, before: URL) {
-        switch number {
-        case 0:
-            picture.setImage(with: url, placeholder: .icon("image-x-generic-symbolic", size: 48))
-        case 1:
-            picture.setImage(with: url, placeholder: .color(ImageColor(0xB3988A)))
-        case 2:
-            picture.setImage(with: url, placeholder: .blurHash("LnKmhDnislt7CSNHWCt60in%bbWW"))
-        case 3:
-            picture.setImage(with: url, placeholder: .url(small))
-        default:
-            picture.setImage(with: before) { _ in
-                picture.setImage(with: url, options: BindingOptions(whileLoading: .currentImage))
-            }
-        }
     }
 }

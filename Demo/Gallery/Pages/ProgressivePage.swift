@@ -30,11 +30,17 @@ extension Page {
                 var partialImages = 0
                 tell(partialImages)
                 let url = context.slow(name, rate: Int(rate?.value ?? 0))
-                show(url, in: picture, isProgressive: index == 0) { _ in
+                let count: @MainActor @Sendable (WebImage) -> Void = { _ in
                     partialImages += 1
                     tell(partialImages)
                     axis.mark()
                 }
+                picture.imageIndicator = .progress
+                var request = ImageRequest(url: url, decodeSize: .original)
+                if index == 0 {
+                    request.loading = .progressive
+                }
+                picture.setImage(with: request, partial: count)
             }
         }
         let choice = dropDown(["JPEG", "PNG", "WebP", "GIF"]) { [weak repetition] number in
@@ -57,20 +63,5 @@ extension Page {
             waitsFor: pictures,
             owner: [rate, repetition] as AnyObject
         )
-    }
-
-    @MainActor
-    private static func show(
-        _ url: URL,
-        in picture: Picture,
-        isProgressive: Bool,
-        count: @escaping @MainActor @Sendable (WebImage) -> Void
-    ) {
-        picture.imageIndicator = .progress
-        var request = ImageRequest(url: url, decodeSize: .original)
-        if isProgressive {
-            request.loading = .progressive
-        }
-        picture.setImage(with: request, partial: count)
     }
 }

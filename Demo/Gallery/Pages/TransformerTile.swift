@@ -17,41 +17,17 @@ final class TransformerTile {
     private let scale: Widget?
     private let time = label("", "caption", "numeric", "dim-label")
 
-    /// Makes a tile of a transformer without a parameter.
-    convenience init(_ title: String, of url: URL, _ transformer: @escaping () -> ImageTransformer?) {
-        self.init(title, of: url, scale: nil) { _ in transformer() }
-    }
-
-    /// Makes a tile with a scale.
-    convenience init(
+    /// - Parameters:
+    ///   - value: The parameter at first.
+    ///   - range: The ends of the scale. Default: no scale.
+    init(
         _ title: String,
         of url: URL,
-        value: Double,
-        in range: ClosedRange<Double>,
+        value: Double = 0,
+        in range: ClosedRange<Double>? = nil,
         _ transformer: @escaping (Double) -> ImageTransformer?
     ) {
-        let step = range.upperBound - range.lowerBound < 10 ? 0.05 : 1
-        let scale = gtk_scale_new_with_range(GTK_ORIENTATION_HORIZONTAL, range.lowerBound, range.upperBound, step)!
-        gtk_range_set_value(cast(OpaquePointer(scale)), value)
-        gtk_scale_set_draw_value(cast(OpaquePointer(scale)), 1)
-        gtk_scale_set_value_pos(cast(OpaquePointer(scale)), GTK_POS_RIGHT)
-        gtk_widget_add_css_class(scale, "caption")
-        gtk_widget_set_size_request(scale, Self.side, -1)
-        setName(scale, title)
-        self.init(title, of: url, scale: scale, transformer)
-        connect(OpaquePointer(scale), "value-changed") { [weak self] in
-            self?.show()
-            self?.onChange?()
-        }
-    }
-
-    private init(
-        _ title: String,
-        of url: URL,
-        scale: Widget?,
-        _ transformer: @escaping (Double) -> ImageTransformer?
-    ) {
-        (self.url, self.scale, self.transformer) = (url, scale, transformer)
+        (self.url, self.transformer) = (url, transformer)
         let name = label(title, "caption")
         gtk_widget_set_hexpand(name, 1)
         // A long name wraps, rather than making all tiles wider.
@@ -60,7 +36,28 @@ final class TransformerTile {
         let head = box(GTK_ORIENTATION_HORIZONTAL, spacing: 6, [name, time])
         gtk_widget_set_size_request(head, Self.side, -1)
         gtk_widget_set_valign(time, GTK_ALIGN_START)
-        widget = box(GTK_ORIENTATION_VERTICAL, spacing: 6, [fixed(picture.widget), head] + [scale].compactMap { $0 })
+        widget = box(GTK_ORIENTATION_VERTICAL, spacing: 6, [fixed(picture.widget), head])
+        scale = range.map {
+            gtk_scale_new_with_range(
+                GTK_ORIENTATION_HORIZONTAL,
+                $0.lowerBound,
+                $0.upperBound,
+                $0.upperBound - $0.lowerBound < 10 ? 0.05 : 1
+            )
+        }
+        if let scale {
+            gtk_range_set_value(cast(OpaquePointer(scale)), value)
+            gtk_scale_set_draw_value(cast(OpaquePointer(scale)), 1)
+            gtk_scale_set_value_pos(cast(OpaquePointer(scale)), GTK_POS_RIGHT)
+            gtk_widget_add_css_class(scale, "caption")
+            gtk_widget_set_size_request(scale, Self.side, -1)
+            setName(scale, title)
+            append(scale, to: widget)
+            connect(OpaquePointer(scale), "value-changed") { [weak self] in
+                self?.show()
+                self?.onChange?()
+            }
+        }
         show()
     }
 

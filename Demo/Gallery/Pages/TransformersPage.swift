@@ -35,20 +35,20 @@ extension Page {
     @MainActor
     private static func tiles(_ url: URL) -> [TransformerTile] {
         let blurred = TransformerTile(tr("Blurred"), of: url, value: 8, in: 0...30) { .blur($0) }
-        let chained = TransformerTile(tr("Blurred, then sepia"), of: url) { [weak blurred] in
+        let chained = TransformerTile(tr("Blurred, then sepia"), of: url) { [weak blurred] _ in
             .blur(blurred?.value ?? 0) + .sepia
         }
         blurred.onChange = { [weak chained] in chained?.show() }
         return [
-            TransformerTile(tr("Original"), of: url) { nil },
+            TransformerTile(tr("Original"), of: url) { _ in nil },
             TransformerTile(tr("Rounded"), of: url, value: 24, in: 0...66) { .rounded($0) },
             TransformerTile(tr("Circle"), of: url, value: 4, in: 0...20) {
                 .circle(border: ImageBorder(width: $0, color: ImageColor(0x3584E4)))
             },
             blurred, chained,
-            TransformerTile(tr("Mirrored"), of: url) { .flip(horizontally: true) },
-            TransformerTile(tr("Greyscale"), of: url) { .grayscale },
-            TransformerTile(tr("Sepia"), of: url) { .sepia },
+            TransformerTile(tr("Mirrored"), of: url) { _ in .flip(horizontally: true) },
+            TransformerTile(tr("Greyscale"), of: url) { _ in .grayscale },
+            TransformerTile(tr("Sepia"), of: url) { _ in .sepia },
             TransformerTile(tr("Tinted"), of: url, value: 0.5, in: 0...1) { .tint(ImageColor(0x3584E4, alpha: $0)) },
             TransformerTile(tr("Rotated"), of: url, value: 15, in: -180...180) { .rotate(degrees: $0) },
             TransformerTile(tr("Brightness"), of: url, value: 0.25, in: -1...1) { .brightness($0) },

@@ -25,9 +25,16 @@ extension Page {
         var turn = 0
         let load = { [weak duration] in
             turn += 1
-            for (picture, way) in zip(pictures, transitions(duration?.value ?? 0)) {
-                let url = context.fresh(names[turn % names.count], way.2 == nil ? .normal : .drip)
-                show(url, in: picture, transition: way.1, indicator: way.2)
+            let options = BindingOptions(
+                whileLoading: .placeholderOrCurrentImage,
+                display: .animated,
+                awaitsTransition: true
+            )
+            for (picture, (_, transition, indicator)) in zip(pictures, transitions(duration?.value ?? 0)) {
+                let url = context.fresh(names[turn % names.count], indicator == nil ? .normal : .drip)
+                picture.imageTransition = transition
+                picture.imageIndicator = indicator
+                picture.setImage(with: url, placeholder: .color(ImageColor(0x241F31)), options: options)
             }
         }
         load()
@@ -57,26 +64,6 @@ extension Page {
             (tr("Swing, written by an app"), ImageTransition(SwingEffect(), duration: duration), nil),
             (tr("None"), nil, nil),
         ]
-    }
-
-    @MainActor
-    private static func show(
-        _ url: URL,
-        in picture: Picture,
-        transition: ImageTransition?,
-        indicator: ImageIndicator?
-    ) {
-        picture.imageTransition = transition
-        picture.imageIndicator = indicator
-        picture.setImage(
-            with: url,
-            placeholder: .color(ImageColor(0x241F31)),
-            options: BindingOptions(
-                whileLoading: .placeholderOrCurrentImage,
-                display: .animated,
-                awaitsTransition: true
-            )
-        )
     }
 }
 

@@ -9,19 +9,17 @@ extension Page {
             let factory = ImageListFactory(
                 width: 160,
                 height: 120,
-                imageDescription: { urls[$0].imageTitle },
+                imageDescription: { requested[$0].imageTitle },
                 configure: { picture in
                     picture.imageIndicator = .tint
                     picture.errorPlaceholder = .icon("image-missing-symbolic")
                     pictures.insert(picture)
                 },
-                request: { position in ImageRequest(url: urls[position]) }
+                request: { position in ImageRequest(url: requested[position]) }
             )
-            let grid = gtk_grid_view_new(gtk_no_selection_new(model), nil)!
-            gtk_grid_view_set_factory(OpaquePointer(grid), factory.nativeFactory)
-            return grid
-
-            ListPrefetcher(view: WidgetPointer(grid)) { position in
+            let view = gtk_grid_view_new(gtk_no_selection_new(WallGrid.model(of: urls)), nil)!
+            gtk_grid_view_set_factory(OpaquePointer(view), factory.nativeFactory)
+            prefetcher = ListPrefetcher(view: WidgetPointer(view)) { position in
                 ImageRequest(url: urls[position])
             }
             """,

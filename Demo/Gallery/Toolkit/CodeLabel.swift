@@ -52,17 +52,12 @@ final class CodeLabel {
             var color = kinds.firstIndex { $0 != nil }.map { colors[$0] }
             if keywords.contains(match.0) { color = ("#813d9c", "#dc8add") }
             guard let color else { continue }
-            let (before, part) = (escaped(line[rest..<match.range.lowerBound]), escaped(match.0))
-            markup += "\(before)<span foreground='\(isDark ? color.1 : color.0)'>\(part)</span>"
+            let part = escaped(match.0)
+            markup += escaped(line[rest..<match.range.lowerBound])
+            markup += "<span foreground='\(isDark ? color.1 : color.0)'>\(part)</span>"
             rest = match.range.upperBound
         }
         return markup + escaped(line[rest...])
-    }
-
-    private static func escaped(_ text: Substring) -> String {
-        let escaped = g_markup_escape_text(String(text), -1)!
-        defer { g_free(escaped) }
-        return String(cString: escaped)
     }
 
     private static let keywords = Set(
@@ -72,4 +67,11 @@ final class CodeLabel {
         throws true try typealias unowned var weak where while any
         """.split(separator: " ")
     )
+}
+
+/// A text as a part of XML.
+func escaped(_ text: some StringProtocol) -> String {
+    let escaped = g_markup_escape_text(String(text), -1)!
+    defer { g_free(escaped) }
+    return String(cString: escaped)
 }

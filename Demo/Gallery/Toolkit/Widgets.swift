@@ -20,6 +20,18 @@ func append(_ child: Widget, to box: Widget) {
     gtk_box_append(cast(OpaquePointer(box)), child)
 }
 
+/// All children of a widget, also hidden ones.
+@MainActor
+func childWidgets(of widget: Widget) -> [Widget] {
+    var children: [Widget] = []
+    var next = gtk_widget_get_first_child(widget)
+    while let child = next {
+        children.append(child)
+        next = gtk_widget_get_next_sibling(child)
+    }
+    return children
+}
+
 @MainActor
 func setMargins(of widget: Widget, _ margin: Int32) {
     for side in [

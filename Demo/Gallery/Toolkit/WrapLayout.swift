@@ -34,13 +34,7 @@ struct WrapLayout {
     private let isRightToLeft: Bool
 
     private init(_ widget: Widget) {
-        var children: [Widget] = []
-        var next = gtk_widget_get_first_child(widget)
-        while let child = next {
-            if gtk_widget_should_layout(child) != 0 { children.append(child) }
-            next = gtk_widget_get_next_sibling(child)
-        }
-        self.children = children
+        children = childWidgets(of: widget).filter { gtk_widget_should_layout($0) != 0 }
         columns = g_object_get_data(cast(OpaquePointer(widget)), Self.columnsKey).map { Int(bitPattern: $0) }
         isRightToLeft = gtk_widget_get_direction(widget) == GTK_TEXT_DIR_RTL
     }

@@ -60,9 +60,9 @@ final class GalleryWindow {
         header.onBack = { [weak self] in self?.goBack() }
         header.onLeaveFullscreen = { [weak self] in self?.toggleFullscreen() }
         connect(OpaquePointer(window), "notify::fullscreened") { [weak self] in self?.updateHeaders() }
-        onSidePaneChange { [weak self] in self?.updateTools() }
+        pane.onChange = { [weak self] in self?.updateTools() }
         addActions()
-        addHeaderButton(line.button)
+        header.add(line.button)
         addInspector()
         updateHeaders()
     }
@@ -83,33 +83,14 @@ final class GalleryWindow {
     @discardableResult
     func showPage(_ id: String) -> Bool { sidebar.open(id) }
 
-    /// Adds a widget at the end of the header of the page, before the menu.
-    func addHeaderButton(_ widget: Widget) { header.add(widget) }
-
-    /// Shows a widget in the pane at the end side of the page, instead of one that is there; `nil` closes the pane. Where there
-    /// is no room for both, the pane covers the page.
-    func setSidePane(_ widget: Widget?) { pane.content = widget }
-
-    /// The widget in the pane at the end side of the page.
-    var sidePane: Widget? { pane.content }
-
     /// Opens the inspector in the pane.
     func showInspector() { inspector?.isOpen = true }
 
     /// Opens the source of the page in the pane.
-    func showSource() { setSidePane(sourcePane.widget) }
+    func showSource() { pane.content = sourcePane.widget }
 
     /// The source of the page, if it is shown.
-    var shownSource: String? { sidePane == sourcePane.widget ? sourcePane.text : nil }
-
-    /// Called when the pane opens, closes or shows another widget.
-    func onSidePaneChange(_ body: @escaping () -> Void) {
-        let earlier = pane.onChange
-        pane.onChange = {
-            earlier?()
-            body()
-        }
-    }
+    var shownSource: String? { pane.content == sourcePane.widget ? sourcePane.text : nil }
 
     /// Opens the large view of an image of the wall.
     func open(_ number: Int) {
@@ -225,7 +206,8 @@ final class GalleryWindow {
 
     private func addActions() {
         let actions: [(String, () -> Void)] = [
-            ("close", { [weak self] in self?.destroy() }), ("back", { [weak self] in self?.goBack() }),
+            ("close", { [window] in gtk_window_close(cast(OpaquePointer(window))) }),
+            ("back", { [weak self] in self?.goBack() }),
             ("search", { [weak self] in self?.search() }), ("next", { [weak self] in self?.sidebar.step(1) }),
             ("previous", { [weak self] in self?.sidebar.step(-1) }), ("reload", { [weak self] in self?.reload() }),
             ("fullscreen", { [weak self] in self?.toggleFullscreen() }),
@@ -233,17 +215,17 @@ final class GalleryWindow {
         for (name, body) in actions { addAction(name, to: OpaquePointer(window), body) }
         showsSource.add(to: OpaquePointer(window)) { [weak self] in
             guard let self else { return }
-            setSidePane(sidePane == sourcePane.widget ? nil : sourcePane.widget)
+            pane.content = pane.content == sourcePane.widget ? nil : sourcePane.widget
         }
         gwi_application_window_set_help_overlay(cast(OpaquePointer(window)), ShortcutsWindow.make())
     }
 
     private func addInspector() {
-        inspector = ImageInspector.install(in: WidgetPointer(window)) { [weak self] pane in
+        inspector = ImageInspector.install(in: WidgetPointer(window)) { [weak self] opened in
             guard let self else { return }
-            let pane = pane?.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self)
-            if pane != nil || sidePane == inspectorPane { setSidePane(pane) }
-            inspectorPane = pane
+            let opened = opened?.nativeWidgetPointer.assumingMemoryBound(to: GtkWidget.self)
+            if opened != nil || pane.content == inspectorPane { pane.content = opened }
+            inspectorPane = opened
             updateTools()
         }
         showsInspector.add(to: OpaquePointer(window)) { [weak self] in self?.inspector?.toggle() }
@@ -251,13 +233,13 @@ final class GalleryWindow {
 
     private func updateTools() {
         // The source has taken the place of the inspector.
-        if inspectorPane != nil, sidePane != inspectorPane { inspector?.isOpen = false }
+        if inspectorPane != nil, pane.content != inspectorPane { inspector?.isOpen = false }
         showsInspector.isOn = inspectorPane != nil
         updateSource()
     }
 
     private func updateSource() {
-        showsSource.isOn = sidePane == sourcePane.widget
+        showsSource.isOn = pane.content == sourcePane.widget
         if showsSource.isOn, let current { sourcePane.show(current.page) }
     }
 
@@ -281,9 +263,5 @@ final class GalleryWindow {
         } else {
             gtk_window_fullscreen(native)
         }
-    }
-
-    private func destroy() {
-        gtk_window_close(cast(OpaquePointer(window)))
     }
 }

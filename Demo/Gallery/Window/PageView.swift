@@ -17,12 +17,12 @@ final class PageView {
         let summary = label(page.summary, "dim-label")
         let column = box(GTK_ORIENTATION_VERTICAL, spacing: 18, [summary, content.widget])
         guard !page.isFilling else {
-            Self.setMargins(summary)
+            setMargins(of: summary, 12)
             gtk_widget_set_margin_bottom(summary, 0)
             widget = column
             return
         }
-        Self.setMargins(column)
+        setMargins(of: column, 12)
         let clamp = adw_clamp_new()!
         adw_clamp_set_maximum_size(OpaquePointer(clamp), Self.readableWidth)
         adw_clamp_set_tightening_threshold(OpaquePointer(clamp), Self.readableWidth)
@@ -44,11 +44,4 @@ final class PageView {
     var wallStage: WallStage? { content.owner as? WallStage }
     /// The image wall, if this is its page.
     var wall: ImageWall? { wallStage?.wall }
-
-    private static func setMargins(_ widget: Widget) {
-        gtk_widget_set_margin_top(widget, 12)
-        gtk_widget_set_margin_bottom(widget, 12)
-        gtk_widget_set_margin_start(widget, 12)
-        gtk_widget_set_margin_end(widget, 12)
-    }
 }

@@ -46,10 +46,4 @@ enum ShortcutsWindow {
         // GTK owns a window until the window is destroyed.
         return OpaquePointer(gtk_builder_get_object(builder, "shortcuts")!)
     }
-
-    private static func escaped(_ text: String) -> String {
-        let escaped = g_markup_escape_text(text, -1)!
-        defer { g_free(escaped) }
-        return String(cString: escaped)
-    }
 }

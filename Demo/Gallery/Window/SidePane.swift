@@ -34,7 +34,7 @@ final class SidePane {
         }
     }
 
-    /// The widget in the pane, or `nil` when the pane is closed.
+    /// The widget in the pane, or `nil` when the pane is closed. Where there is no room for both, it covers the page.
     var content: Widget? {
         didSet {
             guard content != oldValue else { return }

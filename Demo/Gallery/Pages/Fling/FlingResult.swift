@@ -17,11 +17,7 @@ struct FlingResult {
             (tr("Blank cells"), tr("%1 %", Page.number(cells.blankShare * 100))),
             (tr("Wrong images"), cells.checked.map { tr("%1 of %2", cells.wrong, $0) } ?? tr("not checked")),
             (tr("From memory, disk, network"), "\(loads.memory), \(loads.disk), \(loads.network)"),
-            (tr("Transfers"), "\(loads.transfers)"),
             (tr("Cancelled loads"), "\(loads.cancelled)"),
-            (tr("Bytes received"), Page.size(loads.byteCount)),
-            (tr("Memory of the program"), Page.size(ProcessMemory.byteCount)),
-            (tr("Memory of decoded images"), Page.size(ImageManager.shared.cache.memoryStatistics.byteCount)),
         ]
         return rows.map { "\($0.0): \($0.1)\n" }.joined()
     }
