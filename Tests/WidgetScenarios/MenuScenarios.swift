@@ -27,13 +27,11 @@ private func runWithViewer() throws {
     ] { try FileStore().write([Data(text.utf8)], to: "\(folder.path)/\(name)") }
     chmod("\(folder.path)/viewer", 0o700)
     try FileManager.default.createSymbolicLink(atPath: "\(folder.path)/mime", withDestinationPath: "/usr/share/mime")
-    let names = ["GWI_VIEWER", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"]
-    // gdk-pixbuf over glycin finds its loaders there.
-    let places = ["XDG_DATA_DIRS": "\(folder.path):/usr/share"]
+    let names = ["GWI_VIEWER", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_DATA_DIRS", "XDG_CACHE_HOME"]
     let result = try ChildProcess.run(
         CommandLine.arguments[0],
         [CommandLine.arguments[1]],
-        environment: places.merging(names.map { ($0, folder.path) }) { place, _ in place }
+        environment: Dictionary(uniqueKeysWithValues: names.map { ($0, folder.path) })
     )
     expectEqual(result.exitCode, 0, result.output)
 }
