@@ -132,32 +132,31 @@ private final class QueueState: Sendable {
     func startThreadIfNeeded() -> Int32 {
         guard state.withLock({ $0.needsThread }) else { return 0 }
         // A second caller waits for the outcome of the first.
-        return starting.withLock { _ in
+        let (code, count, isFirstFailure) = starting.withLock { _ in
             if state.withLock({ $0.limit }) == nil {
                 let limit = maximumThreadCount()
                 state.withLock { $0.limit = limit }
             }
-            return state.withLock { $0.needsThread } ? startOneThread() : 0
+            return state.withLock { $0.needsThread } ? startOneThread() : (0, 1, false)
         }
-    }
-
-    private func startOneThread() -> Int32 {
-        let code = startThread { [self] in
-            nameThisThread(name)
-            if isBatch { markThisThreadAsBatch() }
-            run()
-        }
-        let (count, isFirstFailure) = state.withLock { state in
-            if code == 0 { state.threadCount += 1 }
-            defer { state.nextAttempt = code == 0 ? nil : .now + .seconds(1) }
-            return (state.threadCount, state.nextAttempt == nil)
-        }
-        guard code != 0 else { return 0 }
         if isFirstFailure {
             let remedy = "Raise the limit of threads (ulimit -u)."
             WebImageLog.error("The queue \(name) has only \(count) threads (error \(code)). \(remedy)")
         }
         return count > 0 ? 0 : code
+    }
+
+    private func startOneThread() -> (code: Int32, count: Int, isFirstFailure: Bool) {
+        let code = startThread { [self] in
+            nameThisThread(name)
+            if isBatch { markThisThreadAsBatch() }
+            run()
+        }
+        return state.withLock { state in
+            if code == 0 { state.threadCount += 1 }
+            defer { state.nextAttempt = code == 0 ? nil : .now + .seconds(1) }
+            return (code, state.threadCount, code != 0 && state.nextAttempt == nil)
+        }
     }
 
     func push(
