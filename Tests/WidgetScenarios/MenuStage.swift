@@ -14,7 +14,7 @@ final class MenuStage {
     private(set) var errors: [ImageError] = []
 
     /// The file of every URL.
-    nonisolated static let file = TestImage.solid(0x336699, size: PixelSize(width: 640, height: 480), format: .jpeg)
+    nonisolated static let file = (try? solid(0x336699, width: 640, height: 480).data(as: .jpeg)) ?? Data()
 
     init(_ handler: @escaping @Sendable (ServerRequest) -> ServerResponse = MenuStage.answer) throws {
         stage = try Stage(handler)

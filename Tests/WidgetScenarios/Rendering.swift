@@ -55,7 +55,6 @@ extension WebImage {
 }
 
 /// An image of one colour.
-@MainActor
 func solid(_ color: UInt32, width: Int = 4, height: Int = 4) -> WebImage {
     let pixels = PixelBuffer(size: PixelSize(width: width, height: height), format: .rgb) { memory in
         for index in memory.indices { memory[index] = UInt8(truncatingIfNeeded: color >> (16 - index % 3 * 8)) }

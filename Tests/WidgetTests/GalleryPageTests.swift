@@ -234,7 +234,7 @@ struct GalleryPageTests {
         let trace = folder.appending(path: "trace")
         for (width, hasList, hasName) in [(680, false, false), (740, true, false), (900, true, true)] {
             let result = try GalleryDisplay.xvfb.runGallery([
-                "--page", page, "--size", "\(width)x600", "--screenshot-after", "0.2", "--trace", trace.path(),
+                "--page", page, "--size", "\(width)x600", "--screenshot-after", "0", "--trace", trace.path(),
                 "--screenshot", folder.appending(path: "window.tiff").path(),
                 "--cache-dir", folder.appending(path: "cache").path(),
             ])

@@ -108,7 +108,6 @@ struct GalleryWallTests {
     func lines() throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        defer { try? FileManager.default.removeItem(at: folder) }
         let trace = folder.appending(path: "trace")
         let result = try GalleryDisplay.broadway.runGallery([
             "--line", "tunnel", "--trace", trace.path(), "--screenshot", folder.appending(path: "window.png").path(),

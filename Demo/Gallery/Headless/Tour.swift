@@ -53,13 +53,13 @@ final class Tour {
         restingFrames = isTime ? restingFrames + 1 : 0
         guard restingFrames >= 3 else { return true }
         restingFrames = 0
-        noteRest()
-        if options.scrollThrough, window.current?.wall?.grid.scrollDown() == true { return true }
         guard options.scrollThrough || options.screenshot != nil else {
             // A user operates the gallery, and the trace follows.
             try? writeTrace()
             return true
         }
+        noteRest()
+        if options.scrollThrough, window.current?.wall?.grid.scrollDown() == true { return true }
         isDone = true
         // An animated widget has no content between the start of a frame and its end.
         guard let clock = gtk_widget_get_frame_clock(window.window) else {
