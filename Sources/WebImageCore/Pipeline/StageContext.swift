@@ -19,7 +19,12 @@ final class StageContext: Sendable {
         self.dependencies = dependencies
         graph = SharedGraph(decodeQueue: dependencies.decodeQueue)
         maker = ImageMaker(dependencies)
-        writer = DiskWriter(dependencies)
+        let caches: [(any DataCaching)?] = [dependencies.renditionCache, dependencies.dataCache]
+        writer = DiskWriter(
+            caches.compactMap { $0 },
+            ioQueue: dependencies.ioQueue,
+            decodeQueue: dependencies.decodeQueue
+        )
         requiredQueues = [dependencies.intakeQueue, dependencies.ioQueue, dependencies.decodeQueue]
         intake = Mutex(GraphIntake.State(waiting: WaitingLoads(newestFirst: dependencies.admitsNewestFirst)))
     }

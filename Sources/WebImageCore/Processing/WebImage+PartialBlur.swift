@@ -26,16 +26,3 @@ extension WebImage {
         return with { $0.pixels = pixels }
     }
 }
-
-extension JobGraph.Fetch.Attempt {
-    /// How much of the file has arrived, from 0 to 1. If the server states no length, the share is estimated from a
-    /// file of usual compression, and is at most one half.
-    /// - Parameter pixelCount: The number of pixels of the image.
-    func arrivedShare(pixelCount: Int) -> Double {
-        guard let expected = progress.expected, expected > 0 else {
-            let usual = Double(pixelCount) / 4
-            return Double(progress.received) / max(usual, 2 * Double(progress.received), 1)
-        }
-        return Double(progress.received) / Double(expected)
-    }
-}

@@ -2,8 +2,8 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// A helper of stage 6, on the I/O queue: writes accepted entries to the disk caches when the decode queue is idle, or
-/// once too many bytes are waiting. Images on their way to the screen need the processor more.
+/// Writes accepted entries to the disk caches, on the I/O queue, when the decode queue is idle or once too many bytes are
+/// waiting. Images on their way to the screen need the processor more.
 final class DiskWriter: Sendable {
     private enum Phase: Equatable {
         case idle
@@ -23,10 +23,9 @@ final class DiskWriter: Sendable {
     private let decodeQueue: WorkQueue
     private let state = Mutex(State())
 
-    init(_ dependencies: Pipeline.Dependencies) {
-        caches = [dependencies.renditionCache, dependencies.dataCache].compactMap { $0 }
-        ioQueue = dependencies.ioQueue
-        decodeQueue = dependencies.decodeQueue
+    /// - Parameter caches: The caches to write, the most urgent first.
+    init(_ caches: [any DataCaching], ioQueue: WorkQueue, decodeQueue: WorkQueue) {
+        (self.caches, self.ioQueue, self.decodeQueue) = (caches, ioQueue, decodeQueue)
         Self.living.withLock { living in
             living.removeAll { $0.writer == nil }
             living.append(Weak(writer: self))
