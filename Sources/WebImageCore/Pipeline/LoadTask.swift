@@ -109,7 +109,7 @@ public final class LoadTask<Content: Sendable>: Sendable {
                 // The pipeline reads the priority of a task when the task joins its job.
                 return (state.priority != newValue && state.isRunning, state.children)
             }
-            if isChanged { pipeline.updatePriority(of: self) }
+            if isChanged { pipeline.intake.add(.updatePriority(self)) }
             for child in children { child.priority = newValue }
         }
     }
@@ -136,7 +136,7 @@ public final class LoadTask<Content: Sendable>: Sendable {
             return (true, state.isRunning, state.children)
         }
         guard isOpen else { return }
-        if isRunning { pipeline.cancel(self) }
+        if isRunning { pipeline.intake.add(.cancel(self)) }
         for child in children { child.cancel() }
         dispatcher.dispatch { self.complete(.failure(.cancelled(self.request.url))) }
     }

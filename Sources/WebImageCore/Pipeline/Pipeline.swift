@@ -39,15 +39,10 @@ package final class Pipeline: PipelineStage {
             case .cancelLoad(let operation): operation.cancel()
             case .abandonLoad(let fetch, let operation):
                 // A load that is nearly complete is finished for the disk cache.
-                if operation.isNearlyComplete, storesOriginal(of: fetch) { continue }
-                graph.update { $0.cancelAbandonedFetch(fetch) }
+                let isFinished = operation.isNearlyComplete && dataCache != nil
+                graph.withLock { $0.takeAbandonedFetch(fetch, isFinished: isFinished) }?.cancel()
             }
         }
-    }
-
-    private func storesOriginal(of fetch: JobGraph.Fetch.ID) -> Bool {
-        guard dependencies.dataCache != nil, let request = graph.request(of: fetch) else { return false }
-        return request.cacheAccess.writes.contains(.originals)
     }
 
     /// Loads a cached image again for its next use: one conditional request, whose result goes only to the caches.
@@ -62,19 +57,7 @@ package final class Pipeline: PipelineStage {
     }
 }
 
-// Requests of tasks.
 extension Pipeline {
-    /// Removes a cancelled task from its current stage.
-    func cancel(_ task: some AnyLoadTask) {
-        if task.interceptedRequest != nil { interceptorStage.cancel(task) }
-        intake.add(.cancel(task))
-    }
-
-    /// Moves the work of a task whose priority has changed.
-    func updatePriority(of task: some AnyLoadTask) {
-        intake.add(.updatePriority(task))
-    }
-
     /// Reports the end of a task to the observers, before its callers are told.
     func taskDidFinish<Content>(_ task: LoadTask<Content>, with result: LoadTask<Content>.Ending) {
         let url = task.request.url

@@ -208,6 +208,7 @@ struct GraphIntake: PipelineStage {
         switch change {
         case .enter(let task): if !task.isCancelled { take(WaitingLoads.Load(task)) }
         case .cancel(let task):
+            if task.interceptedRequest != nil { interceptorStage.cancel(task) }
             let waited = context.intake.release { $0.waiting.remove(task) }
             if !waited { graph.update { $0.cancel(ObjectIdentifier(task)) } }
         case .updatePriority(let task):

@@ -108,10 +108,14 @@ extension JobGraph {
     }
 
     /// Ends an abandoned fetch, unless a task has joined it in the meantime.
-    mutating func cancelAbandonedFetch(_ id: Fetch.ID) -> [Effect] {
-        guard let fetch = fetches[id], !fetch.isWanted else { return [] }
+    /// - Parameter isFinished: Whether the load goes on if its bytes are stored.
+    /// - Returns: The load to cancel.
+    mutating func takeAbandonedFetch(_ id: Fetch.ID, isFinished: Bool) -> (any FetchOperation)? {
+        guard let fetch = fetches[id], !fetch.isWanted,
+            !isFinished || !fetch.request.cacheAccess.writes.contains(.originals)
+        else { return nil }
         removeFetch(id)
-        return fetch.attempt?.operation.map { [.cancelLoad($0)] } ?? []
+        return fetch.attempt?.operation
     }
 
     /// Sets the priority of a job to the highest of its tasks, and the priority of its fetch to the highest of its jobs.

@@ -47,11 +47,7 @@ struct InterceptorStage: PipelineStage {
             context.intercepted.release { $0.removeValue(forKey: id) }
             task.finish(result)
         }
-        let isRunning = context.intercepted.withLock { running in
-            running[id]?.work = work
-            return running[id] != nil
-        }
-        if isRunning, task.isCancelled { work.cancel() }
+        context.intercepted.withLock { $0[id]?.work = work }
     }
 
     /// Cancels the Swift task of the interceptors, which may keep running for any time: the image task completes without it.
