@@ -17,6 +17,8 @@ struct Startup: ParsableCommand {
     var rounds = 9
     @Option(help: "Starts once, in this process, with the image at this URL, or with an empty window: none.")
     var image: String?
+    @Flag(help: "GTK decodes the image, a file, on the main thread, with --image.")
+    var plain = false
     @Option(help: "The folder of the disk cache, with --image.")
     var cache = ""
     @Option(help: DecodingMode.help)
@@ -30,14 +32,26 @@ struct Startup: ParsableCommand {
     private func compare() throws {
         print("\(decoding), \(rounds) rounds")
         let mode = ["--decoding", decoding.rawValue]
+        let folder = TemporaryDirectory()
+        let file = folder.path + "/first.jpg"
+        try Photograph.jpeg(seed: 1).write(to: URL(filePath: file))
         let starts = try measure { url in
-            [("empty window", ["none"], false), ("cold", [url] + mode, true), ("warm", [url] + mode, true)]
+            [
+                ("empty window", ["none"], false), ("plain GTK", [file, "--plain"], false),
+                ("cold", [url] + mode, true), ("warm", [url] + mode, true),
+            ]
         }
         let empty = Start.median(starts["empty window"] ?? [])
-        for name in ["empty window", "cold", "warm"] {
+        defer {
+            let (warm, plain) = (starts["warm"] ?? [], starts["plain GTK"] ?? [])
+            let least = (warm.map(\.shownAfter).min() ?? 0) - (plain.map(\.shownAfter).min() ?? 0)
+            let median = Start.median(warm).shownAfter - Start.median(plain).shownAfter
+            print("warm, after plain GTK: \(Rounds.format(least)) ms (minimum), \(Rounds.format(median)) ms (median)")
+        }
+        for name in ["empty window", "plain GTK", "cold", "warm"] {
             let start = Start.median(starts[name] ?? [])
             print("\(name): \(start)")
-            guard name != "empty window" else { continue }
+            guard name != "empty window", name != "plain GTK" else { continue }
             Limits.check("\(name) start, main thread before the first load, ms", start.setupTime, atMost: 10)
             Limits.check("\(name) start, memory before the first load, MB", start.setupMemory, atMost: 5)
             let more = Rounds.format(start.shownAfter - empty.shownAfter)
@@ -99,7 +113,9 @@ struct Startup: ParsableCommand {
         let frames = FrameCount(window)
         var result = Start()
         var countBefore: Int? = 0
-        if let url = URL(string: image), image != "none" {
+        if plain {
+            gtk_picture_set_filename(OpaquePointer(picture), image)
+        } else if let url = URL(string: image), image != "none" {
             countBefore = nil
             let (time, memory) = (Self.mainThreadTime, OwnProcess.megabytes("RssAnon"))
             var configuration = ImageManager.Configuration()
