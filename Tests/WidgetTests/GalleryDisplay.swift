@@ -14,8 +14,9 @@ enum GalleryDisplay: String, CaseIterable {
     /// The same with two device pixels per application pixel.
     case denseWayland
 
-    /// The display on which lists are scrolled. The gtk4-broadwayd of GTK 4.24 aborts then (append_node_ops:
-    /// assertion failed: !reused_node->consumed), that of 4.18 does not.
+    /// The display on which lists scroll and images fade. The Broadway of GTK 4.24 aborts when a node of the last frame is in
+    /// two places of the next (append_node_ops: assertion failed: !reused_node->consumed), as icons are since GTK draws them
+    /// with GtkSvg.
     static let forScrolling: GalleryDisplay = {
         let isNewer = try? ChildProcess.run("pkg-config", ["--atleast-version=4.20", "gtk4"]).exitCode == 0
         return isNewer == true ? .xvfb : .broadway
