@@ -1,3 +1,4 @@
+internal import CWebImageAdwaita
 internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
