@@ -30,7 +30,7 @@ final class GalleryApplication {
         configuration.diskCache = options.cacheDir.map(ImageManager.Configuration.DiskCache.init(directory:)) ?? .init()
         configuration.cacheKeyFilter = context.server.cacheKeys
         ImageManager.shared = ImageManager(configuration: configuration)
-        let result = g_application_run(application.asApplication, 0, nil)
+        let result = g_application_run(cast(OpaquePointer(application)), 0, nil)
         return result == 0 ? status : result
     }
 
@@ -73,7 +73,7 @@ final class GalleryApplication {
     private func fling(_ window: GalleryWindow, seconds: Double) {
         Task { @MainActor in
             while !window.isAtRest { try await Task.sleep(for: .milliseconds(50)) }
-            let report = await window.current?.wallStage?.report(flinging: seconds)
+            let report = await window.current?.wallStage?.start(seconds: seconds).value?.text
             FileHandle.standardOutput.write(Data((report ?? "").utf8))
             if report == nil { status = 1 }
             if options.screenshot == nil || report == nil { quit() } else { startTour(of: window) }
@@ -94,7 +94,7 @@ final class GalleryApplication {
     }
 
     private func quit() {
-        g_application_quit(application.asApplication)
+        g_application_quit(cast(OpaquePointer(application)))
     }
 
     /// Quits from a task on the main actor, which the library serves from the GLib loop.
@@ -103,11 +103,5 @@ final class GalleryApplication {
             try await Task.sleep(for: .seconds(seconds))
             quit()
         }
-    }
-}
-
-extension UnsafeMutablePointer<GtkApplication> {
-    fileprivate var asApplication: UnsafeMutablePointer<GApplication> {
-        UnsafeMutableRawPointer(self).assumingMemoryBound(to: GApplication.self)
     }
 }

@@ -99,32 +99,6 @@ struct GalleryFileTests {
             #expect(lines.contains("text \(text)"), "\(text)")
         }
     }
-
-    @Test("The code that a page shows is part of its own source, word for word")
-    func code() throws {
-        let folder = URL(filePath: file("Demo/Gallery/Pages"))
-        var count = 0
-        for page in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
-        where page.pathExtension == "swift" {
-            let source = try String(contentsOf: page, encoding: .utf8)
-            guard let start = source.range(of: "code: \"\"\""),
-                let end = source.range(of: "\"\"\"", range: start.upperBound..<source.endIndex)
-            else { continue }
-            count += 1
-            let shown = source[start.upperBound..<end.lowerBound].replacing("\\\\(", with: "\\(")
-            var all = String(source[..<start.lowerBound] + source[end.upperBound...])
-            // The page names its other files.
-            let parts = source.firstMatch(of: /parts: \[([^\]]+)\]/)?.1.matches(of: /"([^"]+)"/) ?? []
-            for part in parts { all += try text("Demo/Gallery/Pages/\(part.1)") }
-            let lines = Set(all.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) })
-            for line in shown.split(separator: "\n").map({ $0.trimmingCharacters(in: .whitespaces) })
-            where !line.isEmpty {
-                let isThere = lines.contains(line)
-                #expect(isThere, "\(page.lastPathComponent): \(line)")
-            }
-        }
-        #expect(count == GalleryPageTests.pages.count, "a page without code")
-    }
 }
 
 /// Checks XML with the parser of Python.

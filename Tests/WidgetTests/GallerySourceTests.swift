@@ -4,12 +4,14 @@ import TestTraits
 import Testing
 import WebImageTesting
 
+@testable import webimage_gallery
+
 @Suite("The source beside the pages of the gallery", .blocking, .serialized)
 struct GallerySourceTests {
     private static let pages = URL(filePath: #filePath).appending(path: "../../../Demo/Gallery/Pages").standardized
 
     @Test(
-        "It has all lines of the files that make the page, but for the sample that they quote",
+        "It has all lines of the files that make the page",
         arguments: [
             ("buttons", ["ButtonsPage.swift"]), ("transformers", ["TransformersPage.swift", "TransformerTile.swift"]),
         ]
@@ -32,14 +34,10 @@ struct GallerySourceTests {
         var expected: [Substring] = []
         for file in files {
             let text = try String(contentsOf: Self.pages.appending(path: file), encoding: .utf8)
-            let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-            let start = lines.firstIndex { $0.hasSuffix("code: \"\"\"") }
-            let end = start.flatMap { start in lines[(start + 1)...].firstIndex { $0.contains("\"\"\"") } }
-            expected += lines.indices.filter { line in start.map { $0...(end ?? $0) }?.contains(line) != true }
-                .map { lines[$0] }
+            expected += text.split(separator: "\n")
         }
         #expect(!shown.isEmpty)
-        #expect(shown.filter { !$0.isEmpty } == expected.filter { !$0.isEmpty })
+        #expect(shown.filter { !$0.isEmpty } == expected)
     }
 
     @Test("It opens with Ctrl+U, and its button copies it into the clipboard")
@@ -68,5 +66,18 @@ struct GallerySourceTests {
         screen.click(x: 972, y: 75)
         paste()
         #expect(EventLog<Int>.poll(pause: 50_000) { entry() != old })
+    }
+
+    @Test("The lines that it marks are there for each page")
+    @MainActor func uses() throws {
+        for page in Page.all {
+            let files = try page.files.map { try String(contentsOf: Self.pages.appending(path: $0), encoding: .utf8) }
+                .joined()
+            let lines = files.split(separator: "\n").filter { !$0.hasPrefix("        uses: [") }
+            #expect(!page.uses.isEmpty)
+            for use in page.uses {
+                #expect(lines.contains { $0.contains(use) }, "\(page.id): \(use)")
+            }
+        }
     }
 }

@@ -10,10 +10,7 @@ extension Page {
         summary: tr(
             "An image has a description. Assistive technology is told when an image is loading and when it has failed, and everything can be reached with the keyboard."
         ),
-        code: """
-            described.setImageDescription(tr("A lighthouse at dusk"))
-            button.setImageDescription(tr("Open the image"))
-            """
+        uses: ["setImageDescription", "failureDescription"]
     ) { context in
         let described = sizedPicture(width: 152, height: 114)
         let late = sizedPicture(width: 152, height: 114)
@@ -38,10 +35,7 @@ extension Page {
             told(button.widget, as: tr("Open the image"), button.imageProgress),
         ]
         let heading = label(tr("Below each image is what a screen reader says of it."), "caption")
-        return PageContent(
-            box(GTK_ORIENTATION_VERTICAL, [heading, flow(cells, columns: 4)]),
-            waitsFor: [described, late, missing, button]
-        )
+        return PageContent(box(GTK_ORIENTATION_VERTICAL, [heading, flow(cells, columns: 4)]))
     }
 
     /// Puts below a widget what assistive technology is told of it.

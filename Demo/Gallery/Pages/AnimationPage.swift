@@ -10,13 +10,7 @@ extension Page {
         summary: tr(
             "GIF, APNG, WebP and JPEG XL play while they are on screen. Frames keep to the clock; late frames are skipped."
         ),
-        code: """
-            all { $0.playback.rate = rates[number] }
-            all { $0.playback.mode = modes[number] }
-            player.onFrame = { slider.value = Double($0) }
-            player?.pause()
-            player?.seek(to: Int(value))
-            """
+        uses: ["playback.", "player?.", "onFrame"]
     ) { context in
         let files = [
             ("bouncing-ball.gif", context.fresh("bouncing-ball.gif")), ("pinwheel.gif", context.fresh("pinwheel.gif")),
@@ -45,10 +39,8 @@ extension Page {
             all { $0.playback.mode = modes[number] }
         }
         setName(mode, tr("Direction"))
-        return PageContent(
-            box(GTK_ORIENTATION_VERTICAL, [controls([play, pause, stop, step, rate, mode]), flow(cells, columns: 4)]),
-            waitsFor: pictures
-        )
+        let row = controls([play, pause, stop, step, rate, mode])
+        return PageContent(box(GTK_ORIENTATION_VERTICAL, [row, flow(cells, columns: 4)]))
     }
 
     /// Makes a cell with an animation, and a slider that shows and sets its frame.

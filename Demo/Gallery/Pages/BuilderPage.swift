@@ -8,23 +8,7 @@ extension Page {
         id: "builder",
         title: tr(".ui files"),
         summary: tr("A list whose rows are in a .ui file. The address of each image is an expression of GTK."),
-        code: """
-            WebPicture.register()
-            let builder = gtk_builder_new_from_string(list, -1)
-
-            <object class="WebPicture" id="picture">
-              <property name="width-request">120</property>
-              <property name="height-request">90</property>
-              <property name="content-fit">cover</property>
-              <property name="placeholder-icon-name">image-x-generic-symbolic</property>
-              <property name="transition">crossfade</property>
-              <binding name="uri">
-                <lookup name="string" type="GtkStringObject">
-                  <lookup name="item">GtkListItem</lookup>
-                </lookup>
-              </binding>
-            </object>
-            """,
+        uses: ["WebPicture", "gtk_builder_new_from_string", #"<binding name="uri">"#],
         isFilling: true
     ) { context in
         WebPicture.register()
@@ -33,20 +17,15 @@ extension Page {
         func object(_ name: String) -> OpaquePointer { OpaquePointer(gtk_builder_get_object(builder, name)) }
         for name in context.server.names { gtk_string_list_append(object("urls"), context.fresh(name).absoluteString) }
         let owned = OwnedWidget(cast(object("scroller")))
-        var content = PageContent(owned.widget, owner: owned)
-        content.isAtRest = { bindings(in: owned.widget).allSatisfy(\.isAtRest) }
-        return content
+        return PageContent(owned.widget, owner: owned) { isAtRest(owned.widget) }
     }
 
-    /// Finds each WebPicture on screen.
+    /// Whether the images in a widget that are on screen have loaded. Those of rows beyond it wait.
     @MainActor
-    private static func bindings(in widget: Widget) -> [WidgetPointer] {
-        guard gtk_widget_get_mapped(widget) != 0 else { return [] }
-        if String(cString: g_type_name_from_instance(cast(OpaquePointer(widget)))) == "WebPicture" {
-            return [WidgetPointer(widget)]
-        }
-        return sequence(first: gtk_widget_get_first_child(widget)) { $0.map(gtk_widget_get_next_sibling) ?? nil }
-            .prefix { $0 != nil }.flatMap { bindings(in: $0!) }
+    private static func isAtRest(_ widget: Widget) -> Bool {
+        guard gtk_widget_get_mapped(widget) != 0 else { return true }
+        return WidgetPointer(widget).images.task(for: .image)?.isFinished ?? true
+            && childWidgets(of: widget).allSatisfy(isAtRest)
     }
 
     private static let list = """

@@ -10,13 +10,7 @@ extension Page {
         summary: tr(
             "An image for each state, an image behind the label, and a round one. Hover over the buttons, press them, or disable them."
         ),
-        code: """
-            button.setImage(with: context.fresh("dusk-mountains.jpg"), for: .normal)
-            button.setImage(with: context.fresh("desert-dunes.jpg"), for: .prelight)
-            button.setImage(with: context.fresh("moonlit-lake.jpg"), for: .active)
-            WidgetPointer(labelled).setBackgroundImage(with: context.fresh("city-skyline.jpg"))
-            avatar.setImage(with: ImageRequest(url: context.fresh("cat.jpg"), transformer: .circle()))
-            """
+        uses: ["for: .", "setBackgroundImage", ".circle()"]
     ) { context in
         let button = Button()
         let labelled = gtk_button_new_with_label(tr("With a background"))!
@@ -54,11 +48,6 @@ extension Page {
             captioned(avatar.widget, tr("round")), captioned(toggle, tr("on and off")),
             captioned(menu.widget, tr("a menu")),
         ]
-        let content = box(GTK_ORIENTATION_VERTICAL, [off, flow(cells)])
-        var page = PageContent(content, waitsFor: [button, avatar, menu])
-        // Images behind labels and those of other states have tasks of their own.
-        let areShown = page.isAtRest
-        page.isAtRest = { areShown() && WidgetPointer(content).images.runningTasks.isEmpty }
-        return page
+        return PageContent(box(GTK_ORIENTATION_VERTICAL, [off, flow(cells)]))
     }
 }

@@ -9,12 +9,7 @@ extension Page {
         summary: tr(
             "How full the memory and disk caches are, and how to clear them. The disk cache follows the server's instructions (RFC 9111)."
         ),
-        code: """
-            let usage = await cache.diskUsage()
-            let statistics = cache.memoryStatistics
-            await cache.removeAll(from: .memory)
-            await cache.removeAll(from: .disk)
-            """
+        uses: ["diskUsage()", "memoryStatistics", "removeAll(from:"]
     ) { context in
         let cache = ImageManager.shared.cache
         let levels = CacheLevels()
@@ -30,26 +25,20 @@ extension Page {
             }
         }
         load()
-        let clearMemory = {
+        let clear = { (tiers: CacheTiers) in
             _ = Task {
-                await cache.removeAll(from: .memory)
-                await levels.update()
-            }
-        }
-        let clearDisk = {
-            _ = Task {
-                await cache.removeAll(from: .disk)
+                await cache.removeAll(from: tiers)
                 await levels.update()
             }
         }
         let buttons = [
-            button(tr("Reload"), load), button(tr("Clear memory"), clearMemory),
-            button(tr("Clear the disk cache"), clearDisk),
+            button(tr("Reload"), load), button(tr("Clear memory")) { clear(.memory) },
+            button(tr("Clear the disk cache")) { clear(.disk) },
         ]
         let parts = [controls(buttons), levels.widget, source, flow(strip.map(\.widget), columns: 6)]
-        var content = PageContent(box(GTK_ORIENTATION_VERTICAL, spacing: 18, parts), owner: levels)
-        content.isAtRest = { strip.allSatisfy(\.isAtRest) && levels.isAtRest }
-        return content
+        return PageContent(box(GTK_ORIENTATION_VERTICAL, spacing: 18, parts), owner: levels) {
+            strip.allSatisfy(\.isAtRest) && levels.isAtRest
+        }
     }
 }
 

@@ -9,13 +9,7 @@ extension Page {
         summary: tr(
             "The same images over equally slow lines. The library decodes each upright and at the size of its cell, on another thread. Plain GTK decodes whole files without turning them upright, on the thread that draws the window."
         ),
-        code: """
-            picture.setImage(with: url) { result in
-
-            download(url) { bytes in
-                let texture = bytes.flatMap { gdk_texture_new_from_bytes($0, nil) }
-                gtk_picture_set_paintable(OpaquePointer(picture.widget), texture)
-            """,
+        uses: ["setImage(", "gdk_texture_new_from_bytes", "gtk_picture_set_paintable"],
         isFilling: true,
         parts: ["CompareStage.swift", "CompareSide.swift", "CompareRun.swift"]
     ) { context in
@@ -35,9 +29,7 @@ extension Page {
             }
         }
         let stage = CompareStage(library, plain)
-        var content = PageContent(stage.widget, owner: stage)
-        content.isAtRest = { stage.isAtRest }
-        return content
+        return PageContent(stage.widget, owner: stage) { stage.isAtRest }
     }
 
     /// The downloader of the library with nothing around it, so that the transfers of both sides are alike.

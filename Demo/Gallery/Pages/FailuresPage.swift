@@ -10,13 +10,7 @@ extension Page {
         summary: tr(
             "An app says in its words why an image is missing. The library adds a reason and a remedy for developers. The button below an image loads it again, and so does a click on the image."
         ),
-        code: """
-            picture.errorPlaceholder = .icon("image-missing-symbolic", size: 48)
-            picture.imageBinding.retriesOnClick = true
-            picture.setImage(with: url)
-            guard case .failed(let error) = picture.imageProgress.state else { return }
-            show(error.title, "\\(error.reason). \\(error.remedy)")
-            """
+        uses: ["errorPlaceholder", "retriesOnClick", "rememberedFailure", "case .failed", "error.reason"]
     ) { context in
         let name = "autumn-trees.jpg"
         let replies: [(URL, String)] = [
@@ -28,7 +22,6 @@ extension Page {
             (context.fresh(name, .closed), tr("The connection breaks")),
             (context.server.refusedURL(name), tr("No secure connection")),
         ]
-        var pictures: [Picture] = []
         var cells: [Widget] = []
         for (url, title) in replies {
             let picture = sizedPicture(width: 200, height: 150)
@@ -55,7 +48,6 @@ extension Page {
                 guard case .failed(let error) = picture.imageProgress.state else { return }
                 show(error.title, "\(error.reason). \(error.remedy)")
             }
-            pictures.append(picture)
             cells.append(
                 box(
                     GTK_ORIENTATION_VERTICAL,
@@ -64,6 +56,6 @@ extension Page {
                 )
             )
         }
-        return PageContent(flow(cells, columns: 3), waitsFor: pictures)
+        return PageContent(flow(cells, columns: 3))
     }
 }

@@ -10,14 +10,7 @@ extension Page {
         summary: tr(
             "One photograph in each format, the smallest file first, and a drawing. Each is at least as like the original as the JPEG (SSIM 0.96)."
         ),
-        code: """
-            picture.setImage(with: url, options: BindingOptions(whileLoading: .currentImage)) { [self] result in
-                switch result {
-                case .success(let response): show(response.metrics?.receivedByteCount, response.durations.decoding)
-                case .failure(let error): show(error.remedy)
-                }
-            }
-            """
+        uses: ["setImage(", "receivedByteCount"]
     ) { context in
         let tiles = [
             FormatTile("AVIF", "avif"), FormatTile("HEIC", "heic"), FormatTile("JPEG XL", "jxl"),
@@ -39,10 +32,8 @@ extension Page {
         // All twice, since the first image of a format takes the time to load its decoder.
         load(0)
         let again = button(tr("Load again")) { load(tiles.count) }
-        return PageContent(
-            box(GTK_ORIENTATION_VERTICAL, spacing: 18, [controls([again]), flow(tiles.map(\.widget), columns: 4)]),
-            waitsFor: tiles.map(\.picture)
-        )
+        let parts = [controls([again]), flow(tiles.map(\.widget), columns: 4)]
+        return PageContent(box(GTK_ORIENTATION_VERTICAL, spacing: 18, parts))
     }
 }
 
@@ -76,7 +67,7 @@ private final class FormatTile {
             switch result {
             case .success(let response): show(response.metrics?.receivedByteCount, response.durations.decoding)
             case .failure(let error) where error.isCancelled: return
-            case .failure(let error): show(error.remedy)
+            case .failure(let error): setText(share, error.remedy)
             }
             next()
         }
@@ -87,8 +78,6 @@ private final class FormatTile {
         setText(bytes, Page.size(byteCount))
         setText(time, tr("decoded in %1 ms", Page.number(decoding / .milliseconds(1))))
     }
-
-    private func show(_ remedy: String) { setText(share, remedy) }
 
     /// Shows how the bytes compare with those of the JPEG, and with the most.
     func compare(with jpeg: Int, most: Int) {

@@ -8,15 +8,11 @@ extension Page {
         id: "links",
         title: tr("Try a URL"),
         summary: tr("Type an address and press Enter, or drop a link or a file on the page."),
-        code: """
-            picture.setImage(with: request, placeholder: Self.placeholders[placeholder].value, completion: completion)
-            """,
+        uses: ["setImage(", "ImageRequest(", "imageTransition"],
         parts: ["Playground.swift"]
     ) { context in
         let stage = LinkStage(context.slow("astronaut.jpg", rate: 60))
-        var content = PageContent(stage.widget, owner: stage)
-        content.isAtRest = { stage.isAtRest }
-        return content
+        return PageContent(stage.widget, owner: stage) { stage.isAtRest }
     }
 }
 

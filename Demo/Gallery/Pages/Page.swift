@@ -8,8 +8,8 @@ struct Page {
     let id: String
     let title: String
     let summary: String
-    /// The code sample. A test checks that the files of the page contain the same lines.
-    let code: String
+    /// What the page shows of the library, as its files call it. The source beside the page marks the lines with it.
+    let uses: [String]
     /// Whether the page scrolls by itself and fills the window.
     let isFilling: Bool
     /// The names of the source files that make the page, its own first.
@@ -24,13 +24,13 @@ struct Page {
         id: String,
         title: String,
         summary: String,
-        code: String,
+        uses: [String],
         isFilling: Bool = false,
         parts: [String] = [],
         file: String = #fileID,
         make: @escaping @MainActor (PageContext) -> PageContent
     ) {
-        (self.id, self.title, self.summary, self.code, self.isFilling) = (id, title, summary, code, isFilling)
+        (self.id, self.title, self.summary, self.uses, self.isFilling) = (id, title, summary, uses, isFilling)
         files = [String(file.split(separator: "/").last ?? "")] + parts
         self.make = make
     }
@@ -54,15 +54,14 @@ struct Page {
 struct PageContent {
     let widget: Widget
     /// Whether all visible images are loaded or have failed.
-    var isAtRest: () -> Bool = { true }
+    let isAtRest: () -> Bool
     /// An object that lives as long as the page.
-    var owner: AnyObject?
+    let owner: AnyObject?
 
-    /// - Parameter waitsFor: The images on the page.
-    init(_ widget: Widget, waitsFor bindings: [any ImageBindable] = [], owner: AnyObject? = nil) {
-        self.widget = widget
-        self.owner = owner
-        isAtRest = { bindings.allSatisfy { $0.isAtRest } }
+    /// - Parameter isAtRest: Default: whether no image of the page is loading.
+    init(_ widget: Widget, owner: AnyObject? = nil, isAtRest: (() -> Bool)? = nil) {
+        (self.widget, self.owner) = (widget, owner)
+        self.isAtRest = isAtRest ?? { WidgetPointer(widget).images.runningTasks.isEmpty }
     }
 }
 
@@ -84,17 +83,14 @@ struct PageContext {
     }
 
     /// Returns a bundled image under a new URL, which no cache contains.
-    func fresh(_ name: String, _ reply: ImageServer.Reply = .normal) -> URL {
+    func fresh(_ name: String, _ reply: ImageServer.Reply = .normal, query: String = "") -> URL {
         Self.serial += 1
-        return server.url(name, reply, serial: Self.serial)
+        return server.url(name, reply, serial: Self.serial, query: query)
     }
 
     /// Returns a bundled image under a new URL that is served slowly.
     /// - Parameter rate: The kB a second.
-    func slow(_ name: String, rate: Int) -> URL {
-        Self.serial += 1
-        return server.url(name, .drip, serial: Self.serial, query: "?rate=\(rate)")
-    }
+    func slow(_ name: String, rate: Int) -> URL { fresh(name, .drip, query: "?rate=\(rate)") }
 
     private static var serial = 0
 }

@@ -4,12 +4,8 @@ struct PageGroup {
     /// A page with the icon beside its title.
     struct Entry {
         let page: Page
+        /// The name of the icon, without "-symbolic".
         let icon: String
-
-        init(_ page: Page, icon: String) {
-            self.page = page
-            self.icon = "\(icon)-symbolic"
-        }
     }
 
     let title: String
@@ -21,33 +17,34 @@ struct PageGroup {
             PageGroup(
                 title: tr("Basics"),
                 entries: [
-                    Entry(.compare, icon: "view-dual"), Entry(.wall, icon: "view-grid"),
-                    Entry(.buttons, icon: "input-mouse"),
-                    Entry(.sizes, icon: "zoom-fit-best"), Entry(.builder, icon: "text-x-generic"),
-                    Entry(.links, icon: "insert-link"),
-                    Entry(.accessibility, icon: "preferences-desktop-accessibility"),
+                    Entry(page: .compare, icon: "view-dual"), Entry(page: .wall, icon: "view-grid"),
+                    Entry(page: .buttons, icon: "input-mouse"),
+                    Entry(page: .sizes, icon: "zoom-fit-best"), Entry(page: .builder, icon: "text-x-generic"),
+                    Entry(page: .links, icon: "insert-link"),
+                    Entry(page: .accessibility, icon: "preferences-desktop-accessibility"),
                 ]
             ),
             PageGroup(
                 title: tr("Loading"),
                 entries: [
-                    Entry(.placeholders, icon: "image-x-generic"), Entry(.progressive, icon: "content-loading"),
-                    Entry(.formats, icon: "package-x-generic"), Entry(.failures, icon: "dialog-warning"),
-                    Entry(.prefetching, icon: "folder-download"),
+                    Entry(page: .placeholders, icon: "image-x-generic"),
+                    Entry(page: .progressive, icon: "content-loading"),
+                    Entry(page: .formats, icon: "package-x-generic"), Entry(page: .failures, icon: "dialog-warning"),
+                    Entry(page: .prefetching, icon: "folder-download"),
                 ]
             ),
             PageGroup(
                 title: tr("Looks"),
                 entries: [
-                    Entry(.animation, icon: "media-playback-start"),
-                    Entry(.transformers, icon: "applications-graphics"),
-                    Entry(.transitions, icon: "media-playlist-shuffle"),
+                    Entry(page: .animation, icon: "media-playback-start"),
+                    Entry(page: .transformers, icon: "applications-graphics"),
+                    Entry(page: .transitions, icon: "media-playlist-shuffle"),
                 ]
             ),
             PageGroup(
                 title: tr("Inside"),
                 entries: [
-                    Entry(.caches, icon: "drive-harddisk"), Entry(.zoom, icon: "zoom-in"),
+                    Entry(page: .caches, icon: "drive-harddisk"), Entry(page: .zoom, icon: "zoom-in"),
                 ]
             ),
         ]

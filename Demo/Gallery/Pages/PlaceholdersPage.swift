@@ -10,13 +10,7 @@ extension Page {
         summary: tr(
             "An icon, a colour, a blurred image from a hash of a few bytes, or a small file takes the place of an image that is still loading."
         ),
-        code: """
-            pictures[0].setImage(with: url, placeholder: .icon("image-x-generic-symbolic", size: 48))
-            pictures[1].setImage(with: url, placeholder: .color(ImageColor(0xB3988A)))
-            pictures[2].setImage(with: url, placeholder: .blurHash("LnKmhDnislt7CSNHWCt60in%bbWW"))
-            pictures[3].setImage(with: url, placeholder: .url(small))
-            pictures[4].setImage(with: url, options: BindingOptions(whileLoading: .currentImage))
-            """
+        uses: ["placeholder: .", "whileLoading:"]
     ) { context in
         let titles = [
             tr("an icon"), tr("its mean colour"), tr("its BlurHash, 28 characters"),
@@ -36,13 +30,7 @@ extension Page {
             }
         }
         let cells = zip(pictures, titles).map { captioned($0.widget, $1) }
-        return PageContent(
-            box(
-                GTK_ORIENTATION_VERTICAL,
-                [controls(repetition.controls), repetition.axis.widget, flow(cells, columns: 3)]
-            ),
-            waitsFor: pictures,
-            owner: repetition
-        )
+        let parts = [controls(repetition.controls), repetition.axis.widget, flow(cells, columns: 3)]
+        return PageContent(box(GTK_ORIENTATION_VERTICAL, parts), owner: repetition)
     }
 }

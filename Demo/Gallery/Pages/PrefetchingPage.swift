@@ -10,13 +10,7 @@ extension Page {
         summary: tr(
             "Images are fetched before they are needed. Prefetching yields to visible images and pauses on a metered network."
         ),
-        code: """
-            let requests = urls.map { ImageRequest(url: $0, priority: .veryLow, decodeSize: .cover(sizeShown)) }
-            task = ImagePrefetcher.shared.prefetch(requests, to: destination, progress: progress) { result in
-                report(result)
-            }
-            task?.cancel()
-            """
+        uses: ["ImagePrefetcher.", "ImageRequest(", "task?.cancel"]
     ) { context in
         let axis = TimeAxis(seconds: 8)
         // Owned, because what is fetched may arrive after the page is gone.
@@ -86,13 +80,7 @@ extension Page {
             button(tr("Cancel"), cancel), button(tr("Show some of them"), show),
         ]
         for picture in strip { picture.clearImage(placeholder: .icon("image-x-generic-symbolic")) }
-        return PageContent(
-            box(
-                GTK_ORIENTATION_VERTICAL,
-                [controls(buttons), axis.widget, text.widget, flow(strip.map(\.widget), columns: 4)]
-            ),
-            waitsFor: strip,
-            owner: axis
-        )
+        let parts = [controls(buttons), axis.widget, text.widget, flow(strip.map(\.widget), columns: 4)]
+        return PageContent(box(GTK_ORIENTATION_VERTICAL, parts), owner: axis)
     }
 }

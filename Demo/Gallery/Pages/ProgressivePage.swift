@@ -10,11 +10,7 @@ extension Page {
         summary: tr(
             "The same file over the same slow connection. The left image appears as it arrives, the right one only when it is complete."
         ),
-        code: """
-            picture.imageIndicator = .progress
-            request.loading = .progressive
-            picture.setImage(with: request, partial: count)
-            """
+        uses: ["imageIndicator", ".progressive", "partial: count"]
     ) { context in
         let names = ["balloons.jpg", "stained-glass.png", "mushroom.webp", "truchet-tiles.gif"]
         var name = names[0]
@@ -52,16 +48,8 @@ extension Page {
         let cells = zip(pictures, captions).map {
             box(GTK_ORIENTATION_VERTICAL, spacing: 6, [fixed($0.widget), $1])
         }
-        return PageContent(
-            box(
-                GTK_ORIENTATION_VERTICAL,
-                [
-                    controls([choice, rate.widget] + repetition.controls), repetition.axis.widget,
-                    flow(cells, columns: 2),
-                ]
-            ),
-            waitsFor: pictures,
-            owner: [rate, repetition] as AnyObject
-        )
+        let row = controls([choice, rate.widget] + repetition.controls)
+        let parts = [row, repetition.axis.widget, flow(cells, columns: 2)]
+        return PageContent(box(GTK_ORIENTATION_VERTICAL, parts), owner: [rate, repetition] as AnyObject)
     }
 }

@@ -11,12 +11,7 @@ extension Page {
         summary: tr(
             "A server scales each image to the pixels of its widget on this screen. A larger widget asks for a larger image; a smaller one keeps what it has. A file named @2x has twice the pixels per point."
         ),
-        code: """
-            configuration.imageService = server.service
-            let manager = ImageManager(configuration: configuration)
-            picture.imageBinding.manager = manager
-            picture.setImage(with: url)
-            """
+        uses: ["imageService", "imageBinding.manager", "ImageManager(configuration:"]
     ) { context in
         guard let server = try? ScalingServer(folder: context.server.folder) else {
             return PageContent(label(tr("The server that scales cannot be started.")))
@@ -45,11 +40,8 @@ extension Page {
             }
             return box(GTK_ORIENTATION_VERTICAL, spacing: 6, [fixed(picture.widget), caption])
         }
-        return PageContent(
-            box(GTK_ORIENTATION_VERTICAL, [controls(buttons), scaled.widget, flow(cells, columns: 2)]),
-            waitsFor: pictures + [picture],
-            owner: (scaled, server) as AnyObject
-        )
+        let parts = [controls(buttons), scaled.widget, flow(cells, columns: 2)]
+        return PageContent(box(GTK_ORIENTATION_VERTICAL, parts), owner: (scaled, server) as AnyObject)
     }
 }
 

@@ -10,26 +10,18 @@ extension Page {
         summary: tr(
             "Transformers change an image before it is shown, off the main thread, in the time beside each name. Chains with the same first steps share them."
         ),
-        code: """
-            .circle(border: ImageBorder(width: $0, color: ImageColor(0x3584E4)))
-            .blur(blurred?.value ?? 0) + .sepia
-            picture.setImage(with: ImageRequest(url: url, transformer: transformer(value)), options: options) {
-            """,
+        uses: ["transformer:", "TransformerTile("],
         parts: ["TransformerTile.swift"]
     ) { context in
         let tiles = tiles(context.fresh("astronaut.jpg"))
         let upright = (1...8).map { number in
             let picture = sizedPicture(width: 76, height: 57)
             picture.setImage(with: context.server.url("lighthouse.jpg", .rotated, serial: number))
-            return (picture, captioned(picture.widget, "EXIF \(number)"))
+            return captioned(picture.widget, "EXIF \(number)")
         }
         let heading = label(tr("Files with the eight EXIF orientations, which are shown upright"), "caption")
-        let parts = [flow(tiles.map(\.widget), columns: 5), heading, flow(upright.map(\.1), columns: 8)]
-        return PageContent(
-            box(GTK_ORIENTATION_VERTICAL, spacing: 18, parts),
-            waitsFor: tiles.map(\.picture) + upright.map(\.0),
-            owner: tiles as AnyObject
-        )
+        let parts = [flow(tiles.map(\.widget), columns: 5), heading, flow(upright, columns: 8)]
+        return PageContent(box(GTK_ORIENTATION_VERTICAL, spacing: 18, parts), owner: tiles as AnyObject)
     }
 
     @MainActor

@@ -10,11 +10,7 @@ extension Page {
         summary: tr(
             "How an image appears, and the indicator while it loads. Images from memory appear at once, and nothing moves while animations are turned off."
         ),
-        code: """
-            (tr("Cross-fade, activity"), .crossfade(duration: duration), .activity),
-            picture.imageTransition = transition
-            picture.imageIndicator = indicator
-            """
+        uses: ["imageTransition", "imageIndicator", "(duration:", "ImageTransitioning"]
     ) { context in
         let duration = Slider(tr("Duration"), 100...2000, step: 50) { tr("%1 ms", Int($0)) }
         duration.value = 400
@@ -39,14 +35,8 @@ extension Page {
         }
         load()
         let cells = zip(pictures, titles).map { captioned($0.widget, $1) }
-        return PageContent(
-            box(
-                GTK_ORIENTATION_VERTICAL,
-                [controls([button(tr("Next image"), load), duration.widget]), flow(cells, columns: 4)]
-            ),
-            waitsFor: pictures,
-            owner: duration
-        )
+        let row = controls([button(tr("Next image"), load), duration.widget])
+        return PageContent(box(GTK_ORIENTATION_VERTICAL, [row, flow(cells, columns: 4)]), owner: duration)
     }
 
     /// The transitions with their names, and an indicator for those whose image loads slowly.

@@ -47,7 +47,7 @@ final class WallStage {
     /// Flings the wall and shows the result.
     /// - Returns: The task of the fling, whose value is `nil` when the fling was stopped.
     @discardableResult
-    private func start(seconds: Double) -> Task<FlingResult?, Never> {
+    func start(seconds: Double) -> Task<FlingResult?, Never> {
         let work = Task {
             let result = await measure(seconds)
             self.work = nil
@@ -100,13 +100,5 @@ final class WallStage {
             button,
             work != nil ? tr("Stop the fling") : tr("Fling the wall for 20 seconds")
         )
-    }
-}
-
-extension WallStage {
-    /// Flings the wall.
-    /// - Returns: What was measured, a value a line; `nil` when the page was left before the end.
-    func report(flinging seconds: Double) async -> String? {
-        work == nil ? await start(seconds: seconds).value?.text : nil
     }
 }

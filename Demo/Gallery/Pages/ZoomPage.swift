@@ -11,11 +11,7 @@ extension Page {
         summary: tr(
             "A large image of 50 megapixels, decoded only where one looks: with the wheel, a pinch, a drag, a double click, the arrows and the keys + - 0 1."
         ),
-        code: """
-            let view = ZoomView()
-            view.setImageDescription(tr("A mosaic of images"))
-            view.setImage(with: url)
-            """,
+        uses: ["ZoomView", "view.setImage", "view.zoom"],
         isFilling: true
     ) { context in
         let view = ZoomView()
@@ -35,9 +31,7 @@ extension Page {
             guard let url else { return state.fail() }
             view.setImage(with: url)
         }
-        var content = PageContent(box(GTK_ORIENTATION_VERTICAL, [head, view.widget]), owner: state)
-        content.isAtRest = { state.isAtRest }
-        return content
+        return PageContent(box(GTK_ORIENTATION_VERTICAL, [head, view.widget]), owner: state) { state.isAtRest }
     }
 }
 

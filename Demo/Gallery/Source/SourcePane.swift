@@ -1,7 +1,7 @@
 internal import CWebImageGtk4
 import Foundation
 
-/// The source of the open page, with the lines of its sample marked.
+/// The source of the open page, with the lines marked that use the library.
 @MainActor
 final class SourcePane {
     /// Owned, since the pane beside the page lets go of it whenever something else is shown there.
@@ -36,25 +36,11 @@ final class SourcePane {
     /// What is shown.
     var text: String { code.code }
 
-    /// Shows the files of a page, as they were compiled. Without the files, its sample is shown.
+    /// Shows the files of a page, as they were compiled.
     func show(_ page: Page) {
         let folder = URL(filePath: ProgramFolder.own("pages", source: "Demo/Gallery/Pages"))
         let files = page.files.compactMap { try? String(contentsOf: folder.appending(path: $0), encoding: .utf8) }
-        let text = files.isEmpty ? page.code : files.map(Self.withoutSample).joined(separator: "\n")
         setText(title, page.files.first ?? page.title)
-        let sample = page.code.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
-        // Brackets stand on many lines.
-        code.show(text, marked: Set(sample.filter { $0.contains(where: \.isLetter) }))
-    }
-
-    /// Leaves out the argument `code`, whose lines would be there twice.
-    private static func withoutSample(_ file: String) -> String {
-        guard let start = file.range(of: "\n        code: \"\"\"\n"),
-            let end = file.range(of: "\n            \"\"\"", range: start.upperBound..<file.endIndex)
-        else { return file }
-        var rest = file[end.upperBound...]
-        // Either the argument is the last one, or others follow on the next line.
-        if rest.hasPrefix(",") { rest = rest.dropFirst() }
-        return String(file[..<start.lowerBound] + rest)
+        code.show((files.isEmpty ? page.uses : files).joined(separator: "\n"), marked: page.uses)
     }
 }

@@ -4,28 +4,24 @@ internal import CWebImageGtk4
 /// Swift code, coloured as in an editor.
 @MainActor
 final class CodeLabel {
-    private let owned = OwnedWidget(gtk_label_new("")!)
-    private var marked: Set<String> = []
+    private let owned = OwnedWidget(label("", "monospace"))
+    private var marked: [String] = []
     /// What is shown.
     private(set) var code = ""
 
     /// - Parameter wraps: Whether long lines wrap.
     init(wraps: Bool) {
-        let label = OpaquePointer(widget)
-        gtk_label_set_selectable(label, 1)
-        gtk_label_set_wrap(label, wraps ? 1 : 0)
-        gtk_label_set_wrap_mode(label, PANGO_WRAP_WORD_CHAR)
-        gtk_label_set_xalign(label, 0)
-        gtk_label_set_yalign(label, 0)
-        gtk_widget_add_css_class(widget, "monospace")
+        gtk_label_set_selectable(OpaquePointer(widget), 1)
+        gtk_label_set_wrap(OpaquePointer(widget), wraps ? 1 : 0)
+        gtk_label_set_yalign(OpaquePointer(widget), 0)
         connect(adw_style_manager_get_default(), "notify::dark") { [weak self] in self?.update() }
     }
 
     var widget: Widget { owned.widget }
 
     /// Shows code.
-    /// - Parameter marked: Lines that stand out, without the spaces around them.
-    func show(_ code: String, marked: Set<String> = []) {
+    /// - Parameter marked: Parts of lines that stand out.
+    func show(_ code: String, marked: [String] = []) {
         (self.code, self.marked) = (code, marked)
         update()
     }
@@ -34,7 +30,7 @@ final class CodeLabel {
         let isDark = adw_style_manager_get_dark(adw_style_manager_get_default()) != 0
         let lines = code.split(separator: "\n", omittingEmptySubsequences: false).map { line in
             let text = Self.markup(of: line, isDark: isDark)
-            guard marked.contains(String(line.trimmingPrefix(while: \.isWhitespace))) else { return text }
+            guard marked.contains(where: line.contains), !line.contains("uses: [") else { return text }
             return "<span background='#3584e4' background_alpha='\(isDark ? 25 : 12)%'>\(text)</span>"
         }
         gtk_label_set_markup(OpaquePointer(widget), lines.joined(separator: "\n"))

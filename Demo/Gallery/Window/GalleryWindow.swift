@@ -179,16 +179,17 @@ final class GalleryWindow {
 
     private func updateHeaders() {
         let title = isLarge ? large.title : current?.page.title ?? ""
-        header.title = title
-        header.subtitle = isLarge ? large.position : ""
+        header.show(
+            title,
+            subtitle: isLarge ? large.position : "",
+            backName: isLarge ? tr("Back to the wall") : isNarrow ? tr("Pages") : nil,
+            isNarrow: hasFewButtons,
+            isFullscreen: gtk_window_is_fullscreen(cast(OpaquePointer(window))) != 0,
+            isAtStart: isNarrow
+        )
         gtk_window_set_title(cast(OpaquePointer(window)), title)
-        header.isNarrow = hasFewButtons
         line.isNarrow = hasFewButtons
         line.pageHasOwnLines = current?.page.id == Page.compare.id
-        header.canGoBack = isNarrow || isLarge
-        header.backName = isLarge ? tr("Back to the wall") : tr("Pages")
-        header.isFullscreen = gtk_window_is_fullscreen(cast(OpaquePointer(window))) != 0
-        header.showsWindowButtonsAtStart = isNarrow
         sidebar.showsWindowButtons = isNarrow
     }
 

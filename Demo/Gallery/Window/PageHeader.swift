@@ -76,42 +76,24 @@ final class PageHeader {
     /// Adds a widget before those at the end.
     func add(_ widget: Widget) { adw_header_bar_pack_end(bar, widget) }
 
-    var title = "" {
-        didSet { setText(titleLabel, title) }
-    }
-
-    var subtitle = "" {
-        didSet {
-            setText(subtitleLabel, subtitle)
-            gtk_widget_set_visible(subtitleLabel, subtitle.isEmpty ? 0 : 1)
-            gtk_label_set_wrap(OpaquePointer(titleLabel), subtitle.isEmpty ? 1 : 0)
-        }
-    }
-
-    /// Whether there is no room for buttons that the menu has, too.
-    var isNarrow = false {
-        didSet {
-            for button in [source, inspector] { gtk_widget_set_visible(button, isNarrow ? 0 : 1) }
-            // The title needs the room of buttons that a narrow window can do without.
-            adw_header_bar_set_decoration_layout(bar, isNarrow ? Self.narrowLayout : nil)
-        }
-    }
-
-    var canGoBack = false {
-        didSet { gtk_widget_set_visible(back, canGoBack ? 1 : 0) }
-    }
-
-    /// Where the button leads back to.
-    var backName = "" {
-        didSet { nameIcon(back, backName) }
-    }
-
-    var isFullscreen = false {
-        didSet { gtk_widget_set_visible(restore, isFullscreen ? 1 : 0) }
-    }
-
-    /// Whether buttons of the window that the desktop puts at the start have their place here, not above the sidebar.
-    var showsWindowButtonsAtStart = false {
-        didSet { adw_header_bar_set_show_start_title_buttons(bar, showsWindowButtonsAtStart ? 1 : 0) }
+    /// - Parameters:
+    ///   - subtitle: Below the title; an empty one takes no room.
+    ///   - backName: Where the button leads back to; `nil` where there is no way back.
+    ///   - isNarrow: Whether there is no room for buttons that the menu has, too.
+    ///   - isAtStart: Whether buttons of the window that the desktop puts at the start have their place here, not above the sidebar.
+    func show(_ title: String, subtitle: String, backName: String?, isNarrow: Bool, isFullscreen: Bool, isAtStart: Bool)
+    {
+        setText(titleLabel, title)
+        setText(subtitleLabel, subtitle)
+        gtk_label_set_wrap(OpaquePointer(titleLabel), subtitle.isEmpty ? 1 : 0)
+        if let backName { nameIcon(back, backName) }
+        let parts = [
+            (subtitleLabel, !subtitle.isEmpty), (back, backName != nil), (restore, isFullscreen),
+            (source, !isNarrow), (inspector, !isNarrow),
+        ]
+        for (part, isShown) in parts { gtk_widget_set_visible(part, isShown ? 1 : 0) }
+        // The title needs the room of buttons that a narrow window can do without.
+        adw_header_bar_set_decoration_layout(bar, isNarrow ? Self.narrowLayout : nil)
+        adw_header_bar_set_show_start_title_buttons(bar, isAtStart ? 1 : 0)
     }
 }

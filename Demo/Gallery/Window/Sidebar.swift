@@ -223,7 +223,7 @@ final class Sidebar {
         let title = label(entry.page.title)
         gtk_label_set_wrap(OpaquePointer(title), 0)
         gtk_label_set_ellipsize(OpaquePointer(title), PANGO_ELLIPSIZE_END)
-        let icon = gtk_image_new_from_icon_name(entry.icon)!
+        let icon = gtk_image_new_from_icon_name("\(entry.icon)-symbolic")!
         let row = gtk_list_box_row_new()!
         let content = box(GTK_ORIENTATION_HORIZONTAL, spacing: 12, [icon, title])
         gtk_list_box_row_set_child(cast(OpaquePointer(row)), content)
