@@ -48,7 +48,7 @@ struct GalleryContentTests {
         let names = ShippedImage.all.filter { $0.hasSuffix(".jpg") }
         let files = (0..<48).map { ShippedImage.data(names[$0 % names.count]) }
         let numbers = try #require(
-            texts.firstMatch(of: /text The same 48 images: (\S+)\skB of pixels with the library, (\S+)\sMB without\./)
+            texts.firstMatch(of: /text Pixels of 48 images: (\S+)\skB with the library, (\S+)\sMB without\./)
         )
         let pixelCount = try files.map { try CoderRegistry.builtIn.decode($0, options: DecodeOptions()).pixelSize }
             .map { $0.width * $0.height }.reduce(0, +)
@@ -143,17 +143,17 @@ struct GalleryContentTests {
     func retry() throws {
         let screen = try GalleryScreen(["--page", "failures", "--size", "1000x720"])
         #expect(screen.hasWindow("Errors and retry") && screen.isDrawn, "\(screen.output)")
-        let reason = (x: 385..<460, y: 292..<365)
+        let reason = (x: 375..<412, y: 258..<345)
         func hasReason() -> Bool {
             (try? screen.photograph().colors(x: reason.x, y: reason.y).count) ?? 0 > 1
         }
         func hasImage() -> Bool {
-            (try? screen.photograph().colors(x: 300..<460, y: 120..<230).count) ?? 0 > 1000
+            (try? screen.photograph().colors(x: 275..<410, y: 122..<220).count) ?? 0 > 1000
         }
         #expect(EventLog<Int>.poll(pause: 50_000) { hasReason() })
         #expect(!hasImage())
         let isThere = EventLog<Int>.poll(pause: 50_000) {
-            screen.click(x: 320, y: 391)
+            screen.click(x: 320, y: 379)
             return hasImage()
         }
         #expect(isThere, "\(screen.output)")

@@ -62,6 +62,7 @@ extension Page {
                 <child>
                   <object class="GtkLabel">
                     <property name="ellipsize">middle</property>
+                    <property name="margin-end">12</property>
                     <binding name="label"><lookup name="uri">picture</lookup></binding>
                   </object>
                 </child>

@@ -13,12 +13,12 @@ extension Page {
         uses: ["for: .", "setBackgroundImage", ".circle()"]
     ) { context in
         let button = Button()
-        let labelled = gtk_button_new_with_label(tr("With a background"))!
+        let labelled = gtk_button_new_with_label(tr("Background"))!
         let avatar = Button()
         let toggle = gtk_toggle_button_new()!
         let menu = MenuButton()
         for widget in [button.widget, labelled, toggle, menu.widget] {
-            gtk_widget_set_size_request(widget, widget == labelled ? 190 : 120, 90)
+            gtk_widget_set_size_request(widget, widget == labelled ? 152 : 120, 90)
         }
         gtk_widget_set_size_request(avatar.widget, 90, 90)
         gtk_widget_add_css_class(avatar.widget, "circular")

@@ -41,21 +41,19 @@ final class CompareSide {
         let names = [tr("Pixels"), tr("Transferred"), tr("Time"), tr("Longest frame")]
         bar = levelBar("\(title): \(names[0])")
         gtk_widget_add_css_class(bar, "thick")
-        values = names.map { _ in valueLabel("") }
-        let table = OpaquePointer(gtk_grid_new()!)
-        gtk_grid_set_column_spacing(cast(table), 6)
-        for (number, name) in names.enumerated() {
-            let name = label(name)
+        let values = names.map { _ in valueLabel("") }
+        let rows = zip(names, values).map { name, value in
+            let (style, name) = (name == names[0] ? "heading" : "caption", label(name))
             // A name that wrapped would make the least height of the page that of its narrowest column.
             gtk_label_set_wrap(OpaquePointer(name), 0)
             gtk_label_set_ellipsize(OpaquePointer(name), PANGO_ELLIPSIZE_END)
             gtk_widget_set_hexpand(name, 1)
-            for (column, cell) in [name, values[number]].enumerated() {
-                gtk_widget_add_css_class(cell, number == 0 ? "heading" : "caption")
-                gtk_grid_attach(cast(table), cell, Int32(column), Int32(number), 1, 1)
-            }
+            for cell in [name, value] { gtk_widget_add_css_class(cell, style) }
+            return box(GTK_ORIENTATION_HORIZONTAL, spacing: 6, [name, value])
         }
-        widget = box(GTK_ORIENTATION_VERTICAL, spacing: 6, [label(title, "heading"), cast(overlay), bar, cast(table)])
+        self.values = values
+        let table = box(GTK_ORIENTATION_VERTICAL, spacing: 0, rows)
+        widget = box(GTK_ORIENTATION_VERTICAL, spacing: 6, [label(title, "heading"), cast(overlay), bar, table])
     }
 
     var imageCount: Int { pictures.count }

@@ -104,7 +104,7 @@ final class CompareStage {
         let sizes = [left, right].map { Page.size($0.pixelByteCount) }
         setText(
             result,
-            tr("The same %1 images: %2 of pixels with the library, %3 without.", left.urls.count, sizes[0], sizes[1])
+            tr("Pixels of %1 images: %2 with the library, %3 without.", left.urls.count, sizes[0], sizes[1])
         )
         end()
     }

@@ -24,9 +24,10 @@ extension Page {
         ]
         var cells: [Widget] = []
         for (url, title) in replies {
-            let picture = sizedPicture(width: 200, height: 150)
+            let picture = sizedPicture(width: 152, height: 114)
             let (text, details) = (label("", "caption"), label("", "caption", "dim-label"))
-            for label in [text, details] { gtk_label_set_max_width_chars(OpaquePointer(label), 26) }
+            let heading = label(title, "heading")
+            for label in [heading, text, details] { gtk_label_set_max_width_chars(OpaquePointer(label), 15) }
             let again = button(tr("Try again")) {
                 picture.setImage(with: ImageRequest(url: url, rememberedFailure: .ignored))
             }
@@ -52,10 +53,10 @@ extension Page {
                 box(
                     GTK_ORIENTATION_VERTICAL,
                     spacing: 6,
-                    [fixed(picture.widget), label(title, "heading"), text, details, again]
+                    [fixed(picture.widget), heading, text, details, again]
                 )
             )
         }
-        return PageContent(flow(cells, columns: 3))
+        return PageContent(flow(cells, columns: 4))
     }
 }

@@ -54,6 +54,9 @@ final class TimeAxis {
 
     private func clear() {
         gtk_scale_clear_marks(scale)
-        for second in 0...seconds { gtk_scale_add_mark(scale, Double(second), GTK_POS_BOTTOM, tr("%1 s", second)) }
+        // More marks would touch one another in a narrow window.
+        for second in stride(from: 0, through: seconds, by: seconds > 8 ? 2 : 1) {
+            gtk_scale_add_mark(scale, Double(second), GTK_POS_BOTTOM, tr("%1 s", second))
+        }
     }
 }

@@ -16,12 +16,17 @@ func tr(_ singular: String, plural: String, count: Int) -> String {
             String(cString: g_dngettext(Translation.domain, singular, plural, gulong(max(count, 0))))
         }
     }
-    return Translation.fill(text, with: [count.formatted()])
+    return Translation.fill(text, with: [count.formatted(.number.locale(Translation.locale))])
 }
 
 /// The translations of the gallery.
 enum Translation {
     static let domain = "gtkwebimage-gallery"
+    /// The locale of the process, which Foundation does not ask for.
+    fileprivate static let locale: Locale = {
+        let name = String(cString: setlocale(LC_NUMERIC, nil))
+        return Locale(identifier: name.hasPrefix("C") ? "en" : name)
+    }()
 
     /// Sets the folder of the translations: $TEXTDOMAINDIR, ../share/locale beside the installed program, or else that of
     /// the system. A translation is the file LANGUAGE/LC_MESSAGES/gtkwebimage-gallery.mo in it.
