@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// The images in data/images, without those in the folder formats.
+/// The images in data/images, without those in the folders formats and large.
 package enum ShippedImage {
     package static let folder: String = {
         let steps = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")

@@ -9,13 +9,13 @@ extension Page {
         id: "zoom",
         title: tr("Zoom"),
         summary: tr(
-            "A large image of 50 megapixels, decoded only where one looks: with the wheel, a pinch, a drag, a double click, the arrows and the keys + - 0 1."
+            "A map of 58 megapixels, decoded only where one looks: with the wheel, a pinch, a drag, a double click, the arrows and the keys + - 0 1."
         ),
         uses: ["ZoomView", "view.setImage", "view.zoom"],
         isFilling: true
     ) { context in
         let view = ZoomView()
-        view.setImageDescription(tr("A mosaic of images"))
+        view.setImageDescription(tr("A map of the world"))
         gtk_widget_set_size_request(view.widget, 200, 200)
         let state = ZoomState(view)
         let row = controls([
@@ -27,10 +27,7 @@ extension Page {
         let head = box(GTK_ORIENTATION_VERTICAL, spacing: 6, [row, state.label])
         gtk_widget_set_margin_start(head, 12)
         gtk_widget_set_margin_end(head, 12)
-        Mosaic(of: context.server.names, in: context.server.folder).prepare { url in
-            guard let url else { return state.fail() }
-            view.setImage(with: url)
-        }
+        view.setImage(with: context.server.storedURL("large/world-map.jpg", set: "zoom"))
         return PageContent(box(GTK_ORIENTATION_VERTICAL, [head, view.widget]), owner: state) { state.isAtRest }
     }
 }
@@ -38,21 +35,15 @@ extension Page {
 /// Says what the view shows: the zoom, the size of the tiles, the visible region, and the memory of the pixels.
 @MainActor
 private final class ZoomState {
-    let label = webimage_gallery.label(tr("The image is being drawn, which takes some seconds."), "caption", "numeric")
+    let label = webimage_gallery.label(tr("Loading …"), "caption", "numeric")
     private let view: ZoomView
-    private var hasFailed = false
 
     init(_ view: ZoomView) {
         self.view = view
         view.onChange = { [weak self] in self?.update() }
     }
 
-    var isAtRest: Bool { hasFailed || (view.image != nil || view.error != nil) && !view.isLoading }
-
-    func fail() {
-        hasFailed = true
-        setText(label, tr("The image cannot be written to the cache folder."))
-    }
+    var isAtRest: Bool { (view.image != nil || view.error != nil) && !view.isLoading }
 
     private func update() {
         if let error = view.error { return setText(label, "\(error)") }
