@@ -161,14 +161,12 @@ final class PaintableContent {
 
     // Playback
 
-    private var drawingWidget: UnsafeMutablePointer<GtkWidget>? { isDrawnByWidget ? styleWidget?() : nil }
+    /// The widget that draws the content, if it exists. No other widget draws it.
+    var drawingWidget: UnsafeMutablePointer<GtkWidget>? { isDrawnByWidget ? styleWidget?() : nil }
 
     private func makePlayback(of image: WebImage?) -> PaintablePlayback? {
         guard let image, image.animation != nil else { return nil }
-        let playback = PaintablePlayback(image, playback, widget: { [weak self] in self?.drawingWidget }) {
-            [weak self] in
-            self?.redraw()
-        }
+        let playback = PaintablePlayback(image, playback, in: self)
         if !isOnScreen { playback?.sleep() }
         return playback
     }

@@ -2,42 +2,25 @@ internal import CWebImageGtk4
 import WebImageCore
 import WebImageLinux
 
-/// The playback of one animated image by one paintable. It sleeps while its widget is out of view, and while the
-/// paintable is not drawn.
+/// The playback of one animated image by one paintable, which views a player. It sleeps while its widget is out of view,
+/// and while the paintable is not drawn.
 @MainActor
 final class PaintablePlayback {
     private var shared: SharedPlayer
-    private let viewer: SharedPlayer.Viewer
-    /// The widget that shows the frames, if it exists. No other widget shows them.
-    private let widget: () -> UnsafeMutablePointer<GtkWidget>?
-    private let onFrame: () -> Void
+    /// Owns this object.
+    private weak var content: PaintableContent?
     /// When the first frame began to wait for being drawn, in seconds; `nil` if the displayed frame was drawn.
     private var undrawnSince: Double?
-    private var isAsleep = false
-    /// Wakes a playback whose widget is out of view.
+    private(set) var isAsleep = false
+    /// Wakes a playback whose widget is out of view; `nil` if the widget is in view.
     private var watcher: ViewWatcher?
 
     /// Starts playing.
-    /// - Parameters:
-    ///   - widget: Returns the widget that shows the frames.
-    ///   - onFrame: Called when another frame is due.
     /// - Returns: `nil` if the image is not animated.
-    init?(
-        _ image: WebImage,
-        _ playback: ImagePlayback,
-        widget: @escaping () -> UnsafeMutablePointer<GtkWidget>?,
-        onFrame: @escaping () -> Void
-    ) {
+    init?(_ image: WebImage, _ playback: ImagePlayback, in content: PaintableContent) {
         guard let shared = SharedPlayer.player(for: image, playback) else { return nil }
-        self.shared = shared
-        self.widget = widget
-        self.onFrame = onFrame
-        viewer = SharedPlayer.Viewer()
-        viewer.onFrame = { [weak self] in
-            onFrame()
-            self?.sleepUnlessSeen()
-        }
-        shared.add(viewer)
+        (self.shared, self.content) = (shared, content)
+        shared.add(self)
         sleepUnlessInView()
     }
 
@@ -45,9 +28,9 @@ final class PaintablePlayback {
     func show(_ image: WebImage) {
         guard let other = shared.show(image) else { return }
         // Another widget already plays the image in step.
-        shared.remove(viewer)
+        shared.remove(self)
         shared = other
-        shared.add(viewer)
+        shared.add(self)
     }
 
     var player: AnimationPlayer { shared.player }
@@ -65,27 +48,23 @@ final class PaintablePlayback {
     /// Ends the playback. A synchronized player continues for its other viewers.
     func stop() {
         watcher = nil
-        shared.remove(viewer)
+        shared.remove(self)
     }
 
     func sleep() {
         watcher = nil
-        viewer.isOutOfView = false
         isAsleep = true
-        shared.setVisible(false, for: viewer)
+        shared.updateVisibility()
     }
 
     func wake() {
         guard isAsleep else { return }
-        watcher = nil
+        let wasOutOfView = watcher.take() != nil
         isAsleep = false
         undrawnSince = nil
-        if viewer.isOutOfView {
-            viewer.isOutOfView = false
-            // A player with other viewers has continued.
-            onFrame()
-        }
-        shared.setVisible(true, for: viewer)
+        // A player with other viewers has continued.
+        if wasOutOfView { content?.redraw() }
+        shared.updateVisibility()
     }
 
     /// Records that a frame was drawn, and wakes a sleeping playback. It runs within GTK's snapshot, where nothing may
@@ -96,7 +75,10 @@ final class PaintablePlayback {
         MainLoopDispatcher.shared.dispatch { [weak self] in MainActor.assumeIsolated { self?.wake() } }
     }
 
-    private func sleepUnlessSeen() {
+    /// Draws another frame of the player, unless the widget is out of view.
+    func frameChanged() {
+        guard watcher == nil else { return }
+        content?.redraw()
         sleepUnlessInView()
         let since = undrawnSince ?? MainLoopClock.shared.now
         undrawnSince = since
@@ -107,10 +89,10 @@ final class PaintablePlayback {
     /// Sleeps while a mapped widget is out of view, because GTK also draws the changes of such a widget. An unmapped
     /// widget sleeps until it is mapped.
     private func sleepUnlessInView() {
-        guard !isAsleep, let widget = widget(), gtk_widget_get_mapped(widget) != 0, !widget.isInView else { return }
+        guard !isAsleep, let widget = content?.drawingWidget, gtk_widget_get_mapped(widget) != 0, !widget.isInView
+        else { return }
         guard let watcher = ViewWatcher(widget, { [weak self] in self?.wake() }) else { return }
         sleep()
-        viewer.isOutOfView = true
         self.watcher = watcher
     }
 }

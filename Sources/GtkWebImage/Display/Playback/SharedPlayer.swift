@@ -1,20 +1,11 @@
 import WebImageCore
 import WebImageLinux
 
-/// A player and its viewers: one paintable, or all paintables that play an image in step.
+/// A player and its viewers: the playback of one paintable, or of all paintables that play an image in step.
 @MainActor
 final class SharedPlayer {
-    /// One paintable that displays the frames.
-    @MainActor
-    final class Viewer {
-        var onFrame: (() -> Void)?
-        /// Whether the widget is out of view, so that its frames need not be drawn.
-        var isOutOfView = false
-        fileprivate var isVisible = true
-    }
-
     private struct WeakViewer {
-        weak var viewer: Viewer?
+        weak var viewer: PaintablePlayback?
     }
 
     private struct WeakPlayer {
@@ -73,7 +64,7 @@ final class SharedPlayer {
     }
 
     /// Adds a viewer, which is held weakly. The first one starts the player if playback is automatic.
-    func add(_ viewer: Viewer) {
+    func add(_ viewer: PaintablePlayback) {
         let isFirst = viewers.isEmpty
         viewers.removeAll { $0.viewer == nil }
         viewers.append(WeakViewer(viewer: viewer))
@@ -82,7 +73,7 @@ final class SharedPlayer {
         updateVisibility()
     }
 
-    func remove(_ viewer: Viewer) {
+    func remove(_ viewer: PaintablePlayback) {
         viewers.removeAll { $0.viewer == nil || $0.viewer === viewer }
         updateVisibility()
     }
@@ -90,11 +81,6 @@ final class SharedPlayer {
     /// Plays as soon as the system settings allow it.
     func start() {
         if PlaybackEnvironment.allows(player.playback) { player.play() } else { player.isHeld = true }
-    }
-
-    func setVisible(_ isVisible: Bool, for viewer: Viewer) {
-        viewer.isVisible = isVisible
-        updateVisibility()
     }
 
     /// Pauses or resumes after a change of the system settings.
@@ -108,14 +94,15 @@ final class SharedPlayer {
         }
     }
 
-    private func updateVisibility() {
-        player.setVisible(viewers.contains { $0.viewer?.isVisible == true })
+    /// Pauses the player while all viewers sleep.
+    func updateVisibility() {
+        player.setVisible(viewers.contains { $0.viewer?.isAsleep == false })
     }
 
     private func frameChanged() {
         // A paintable that was released has not been removed.
         if viewers.contains(where: { $0.viewer == nil }) { updateVisibility() }
-        for viewer in viewers where viewer.viewer?.isOutOfView == false { viewer.viewer?.onFrame?() }
+        for viewer in viewers { viewer.viewer?.frameChanged() }
     }
 }
 
