@@ -1,18 +1,16 @@
 internal import CWebImageGtk4
 import WebImageLinux
 
-/// A GtkPicture behind the child of a button, as large as the button within its border.
-///
-/// GtkButton lays out all its children in the same way (GtkBinLayout) within its padding. Negative margins extend the
-/// image over the padding. The button does not know this child, so the child is removed when the button is destroyed.
-@MainActor
-final class ButtonBackground {
-    let presenter: PicturePresenter
-
+extension PicturePresenter {
+    /// Creates a GtkPicture behind the child of a button, as large as the button within its border.
+    ///
+    /// GtkButton lays out all its children in the same way (GtkBinLayout) within its padding. Negative margins extend the
+    /// image over the padding. The button does not know this child, so the child is removed when the button is destroyed.
     /// - Parameter button: A GtkButton, or a GtkMenuButton, which contains a button.
-    init(_ button: UnsafeMutableRawPointer) {
+    convenience init(behindChildOf button: UnsafeMutableRawPointer) {
         let picture = gtk_picture_new()!
-        presenter = PicturePresenter(picture: WidgetReference(UnsafeMutableRawPointer(picture)))
+        let reference = WidgetReference(UnsafeMutableRawPointer(picture))
+        self.init(picture: reference)
         gtk_picture_set_content_fit(OpaquePointer(picture), GTK_CONTENT_FIT_COVER)
         gtk_widget_set_can_target(picture, 0)
         gtk_widget_set_overflow(picture, GTK_OVERFLOW_HIDDEN)
@@ -26,7 +24,6 @@ final class ButtonBackground {
         )
         gtk_widget_insert_after(picture, surface, nil)
         let object = UnsafeMutableRawPointer(surface)
-        let reference = presenter.picture
         object.connect("destroy") {
             if let picture = reference.pointer { gtk_widget_unparent(picture) }
         }

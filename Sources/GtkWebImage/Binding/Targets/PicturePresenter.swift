@@ -1,5 +1,6 @@
 internal import CWebImageGtk4
 import WebImageCore
+import WebImageLinux
 
 /// Shows one of several paintables in a GtkPicture: the paintable of the widget's current state if it has an image,
 /// else that of the normal state.
@@ -7,6 +8,10 @@ import WebImageCore
 final class PicturePresenter {
     /// The GtkPicture.
     let picture: WidgetReference
+    /// The widget whose `child` the GtkPicture is; `nil` for another place.
+    let parent: WidgetReference?
+    /// Keeps the GtkPicture while the app has replaced the child.
+    private let owned: GObjectBox?
     /// The paintable of the normal state, the only one of most widgets.
     private var normal: ImagePaintable?
     private var others: [ButtonImageState: ImagePaintable] = [:]
@@ -16,17 +21,40 @@ final class PicturePresenter {
     }
 
     init(picture: WidgetReference) {
-        self.picture = picture
+        (self.picture, parent, owned) = (picture, nil, nil)
     }
 
-    func paintable(for state: ButtonImageState) -> ImagePaintable {
-        if let paintable = state == .normal ? normal : others[state] { return paintable }
-        let paintable = ImagePaintable()
+    /// Creates a GtkPicture for the `child` property of a widget, such as a button.
+    init(childOf parent: WidgetReference) {
+        let picture = UnsafeMutableRawPointer(gtk_picture_new()!)
+        (self.picture, self.parent, owned) = (WidgetReference(picture), parent, GObjectBox(retaining: picture))
+    }
+
+    /// Whether the app has not replaced the child.
+    var isInPlace: Bool {
+        guard let parent else { return true }
+        guard let parent = parent.pointer, let picture = picture.address,
+            let child = UnsafeMutableRawPointer(parent).objectProperty("child")
+        else { return false }
+        if child == picture { return true }
+        // GtkScrolledWindow wraps a widget that cannot scroll in a viewport.
+        return child.isInstance(of: gtk_viewport_get_type())
+            && gtk_widget_get_parent(picture.assumingMemoryBound(to: GtkWidget.self)).map { $0 == child } ?? false
+    }
+
+    /// Makes the GtkPicture the child of its widget, unless it already is.
+    func put() {
+        guard !isInPlace, let parent = parent?.address, let picture = picture.address else { return }
+        parent.setObjectProperty("child", picture)
+    }
+
+    /// Adds the paintable of a state.
+    func add(_ paintable: ImagePaintable, for state: ButtonImageState) {
         if state == .normal { normal = paintable } else { others[state] = paintable }
-        return paintable
     }
 
     /// The size of the GtkPicture in application pixels, regardless of its content; `nil` for the size of its image.
+    /// A child keeps it if its widget is larger.
     ///
     /// If it had only a size request, the GtkPicture would also request the size of its image, and the width that fits each
     /// height. This layout manager requests nothing, so that only the size request counts.
@@ -51,6 +79,9 @@ final class PicturePresenter {
             )
             let size = fixedSize.map { (width: Self.side($0.width), height: Self.side($0.height)) } ?? ownRequest
             gtk_widget_set_size_request(picture, size.width, size.height)
+            guard parent != nil else { return }
+            gtk_widget_set_halign(picture, fixedSize == nil ? GTK_ALIGN_FILL : GTK_ALIGN_CENTER)
+            gtk_widget_set_valign(picture, fixedSize == nil ? GTK_ALIGN_FILL : GTK_ALIGN_CENTER)
         }
     }
 

@@ -1,24 +1,29 @@
 internal import CWebImageGtk4
 import WebImageCore
 
-/// A GtkPicture that shows the library's paintable, in one state of its widget.
+/// A GtkPicture, perhaps the child of another widget, that shows the library's paintable in one state of its widget.
 @MainActor
 final class PictureTarget: SlotTarget {
-    private let paintable: ImagePaintable
+    private let paintable = ImagePaintable()
     var content: PaintableContent? { paintable.content }
     private let presenter: PicturePresenter
-    /// The widget whose `child` the GtkPicture is. Its size request counts, too, if there is nothing between them.
-    var parent: WidgetReference?
 
     init(_ presenter: PicturePresenter, _ state: ButtonImageState) {
         self.presenter = presenter
-        paintable = presenter.paintable(for: state)
+        presenter.add(paintable, for: state)
         paintable.content.styleWidget = { [weak picture = presenter.picture] in picture?.pointer }
     }
 
     var area: UnsafeMutablePointer<GtkWidget>? { presenter.picture.pointer }
 
+    var hasArea: Bool { presenter.isInPlace }
+    /// `nil` once the app has replaced the child, as gtk_button_set_label does.
+    var image: WebImage? { presenter.isInPlace ? paintable.content.image : nil }
+
+    func prepare() { presenter.put() }
+
     func attach() -> Bool {
+        guard presenter.isInPlace else { return false }
         presenter.update()
         return true
     }
@@ -33,7 +38,7 @@ final class PictureTarget: SlotTarget {
     }
 
     func decodeSize() -> DecodeSize? {
-        guard let picture = area else { return nil }
+        guard presenter.isInPlace, let picture = area else { return nil }
         let width = Int(gtk_widget_get_width(picture))
         let height = Int(gtk_widget_get_height(picture))
         let placeholder = placeholderSize(in: picture)
@@ -65,7 +70,8 @@ final class PictureTarget: SlotTarget {
         guard paintable.content.image == nil else { return (nil, nil) }
         var (requested, outer): ((Int32, Int32), (Int32, Int32)) = ((-1, -1), (-1, -1))
         gtk_widget_get_size_request(picture, &requested.0, &requested.1)
-        if let parent = parent?.pointer, gtk_widget_get_parent(picture) == parent {
+        // The request of the parent counts, too, if there is nothing between them.
+        if let parent = presenter.parent?.pointer, gtk_widget_get_parent(picture) == parent {
             gtk_widget_get_size_request(parent, &outer.0, &outer.1)
         }
         requested = (max(requested.0, outer.0), max(requested.1, outer.1))

@@ -9,9 +9,9 @@ final class WidgetPresenters {
     /// The presenter of a widget that is a GtkPicture.
     private lazy var picture = PicturePresenter(picture: widget)
     /// The GtkPicture in a widget with one child.
-    private lazy var child = ImageChild()
+    private lazy var child = PicturePresenter(childOf: widget)
     /// The GtkPicture behind the child of a button.
-    private lazy var background = widget.pointer.map { ButtonBackground(UnsafeMutableRawPointer($0)) }
+    private lazy var background = widget.address.map { PicturePresenter(behindChildOf: $0) }
     /// The presenters that follow the states of the widget.
     private var stateful: [PicturePresenter] = []
     /// `.highlighted` is not among the GtkStateFlags, so it is tracked here.
@@ -37,7 +37,7 @@ final class WidgetPresenters {
     ///
     /// A widget with a GdkPaintable property named `paintable` or `custom-image`, or with a `child`, needs no code
     /// here. Any other kind needs a line in this function, a type in this folder that implements ``SlotTarget`` (unless
-    /// ``PropertyTarget`` or ``ChildTarget`` fits), and a scenario in WidgetKindScenarios.
+    /// ``PropertyTarget`` or ``PictureTarget`` fits), and a scenario in WidgetKindScenarios.
     private func makeImageTarget(for state: ButtonImageState) -> any SlotTarget {
         guard let native = widget.pointer else { preconditionFailure("The widget was destroyed") }
         let object = UnsafeMutableRawPointer(native)
@@ -64,14 +64,14 @@ final class WidgetPresenters {
             let type = String(cString: g_type_name_from_instance(object.assumingMemoryBound(to: GTypeInstance.self)))
             preconditionFailure("\(type) takes neither a paintable nor a child. Use imageBinding(for:setPaintable:).")
         }
-        if state != .normal { follow(child.presenter) }
-        return ChildTarget(widget: widget, child: child, state: state)
+        if state != .normal { follow(child) }
+        return PictureTarget(child, state)
     }
 
     private func makeBackgroundTarget(for state: ButtonImageState) -> any SlotTarget {
         guard let background else { preconditionFailure("The widget was destroyed") }
-        follow(background.presenter)
-        let target = PictureTarget(background.presenter, state)
+        follow(background)
+        let target = PictureTarget(background, state)
         target.content?.hasSize = false
         return target
     }
