@@ -19,7 +19,7 @@ extension ButtonBindable {
     /// border and does not affect its size. A GtkCheckButton has no surface and thus no background image.
     public func backgroundImageBinding(for state: ButtonImageState) -> ImageBinding {
         let key = OperationKey(rawValue: "background.\(state)")
-        return ImageBinding(nativeWidgetPointer, key, in: .widget(.background(state)))
+        return ImageBinding(nativeWidgetPointer, key, in: .background(state))
     }
 
     /// The URL of the image that the button shows in its current state. A state without an image shows the image of the normal state.

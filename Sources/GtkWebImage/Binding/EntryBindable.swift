@@ -26,6 +26,6 @@ public protocol EntryBindable: WidgetBindable {}
 extension EntryBindable {
     /// The binding of an icon, to set its image, transition or placeholder. The primary icon is also the `imageBinding`.
     public func iconBinding(at position: EntryIconPosition) -> ImageBinding {
-        ImageBinding(nativeWidgetPointer, position.key, in: .widget(.icon(position)))
+        ImageBinding(nativeWidgetPointer, position.key, in: .icon(position))
     }
 }

@@ -115,7 +115,7 @@ extension ImageBinding {
     /// The place of the image that a GtkPicture shows while ``isHighlighted`` is set. Traps for other widgets.
     public var highlighted: ImageBinding {
         requirePicture()
-        return ImageBinding(object, .highlightedImage, in: .widget(.image(.highlighted)))
+        return ImageBinding(object, .highlightedImage, in: .image(.highlighted))
     }
 
     /// Whether a GtkPicture shows its ``highlighted`` image, if it has one. Default: no. Setting it traps for other widgets.
@@ -163,7 +163,12 @@ extension ImageBinding {
 
 /// The destination of the images of a binding.
 enum ImagePlace {
-    case widget(WidgetPlace)
+    /// The image of a widget in one of its states.
+    case image(ButtonImageState)
+    /// The image behind the child of a button in one of its states.
+    case background(ButtonImageState)
+    /// An icon of an entry.
+    case icon(EntryIconPosition)
     /// The icon of all windows.
     case application
     /// A paintable that is bound without a widget.

@@ -21,7 +21,7 @@ extension WidgetBindable {
     public var imageBinding: ImageBinding { imageBinding(.image) }
 
     func imageBinding(_ key: OperationKey, in state: ButtonImageState = .normal) -> ImageBinding {
-        ImageBinding(nativeWidgetPointer, key, in: .widget(.image(state)))
+        ImageBinding(nativeWidgetPointer, key, in: .image(state))
     }
 
     /// Sets the text that assistive technology reads out instead of the image.

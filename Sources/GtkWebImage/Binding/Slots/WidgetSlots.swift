@@ -59,13 +59,14 @@ final class WidgetSlots {
     /// Returns the slot of a place, created if there is none yet.
     func slot(for key: OperationKey, in place: ImagePlace) -> ImageSlot {
         slot(for: key) {
-            switch place {
-            case .application: return ApplicationIconTarget()
-            case .paintable(let content): return StandaloneTarget(content)
-            case .handedOut: preconditionFailure("The slot was made when the paintable was handed out")
-            case .widget(let place):
-                guard let presenters else { preconditionFailure("The object is not a GtkWidget") }
-                return presenters.makeTarget(for: place)
+            switch (place, presenters) {
+            case (.application, _): ApplicationIconTarget()
+            case (.paintable(let content), _): StandaloneTarget(content)
+            case (.handedOut, _): preconditionFailure("The slot was made when the paintable was handed out")
+            case (.image(let state), let presenters?): presenters.makeImageTarget(for: state)
+            case (.background(let state), let presenters?): presenters.makeBackgroundTarget(for: state)
+            case (.icon(let position), let presenters?): presenters.makeIconTarget(at: position)
+            case (_, nil): preconditionFailure("The object is not a GtkWidget")
             }
         }
     }

@@ -23,22 +23,12 @@ final class WidgetPresenters {
         self.widget = widget
     }
 
-    /// Creates the target of a place.
-    func makeTarget(for place: WidgetPlace) -> any SlotTarget {
-        switch place {
-        case .image(let state): makeImageTarget(for: state)
-        case .background(let state): makeBackgroundTarget(for: state)
-        case .icon(let position):
-            PropertyTarget(widget: widget, property: "\(position)-icon-paintable") { _ in 16 }
-        }
-    }
-
     /// Creates the target that suits the kind of the widget.
     ///
     /// A widget with a GdkPaintable property named `paintable` or `custom-image`, or with a `child`, needs no code
     /// here. Any other kind needs a line in this function, a type in this folder that implements ``SlotTarget`` (unless
     /// ``PropertyTarget`` or ``PictureTarget`` fits), and a scenario in WidgetKindScenarios.
-    private func makeImageTarget(for state: ButtonImageState) -> any SlotTarget {
+    func makeImageTarget(for state: ButtonImageState) -> any SlotTarget {
         guard let native = widget.pointer else { preconditionFailure("The widget was destroyed") }
         let object = UnsafeMutableRawPointer(native)
         if object.isInstance(of: gtk_picture_get_type()) {
@@ -49,7 +39,7 @@ final class WidgetPresenters {
             return PropertyTarget(widget: widget, property: "paintable") { $0.imageSize }
         }
         if object.isInstance(of: gtk_window_get_type()) { return WindowIconTarget(window: widget) }
-        if object.isInstance(of: gtk_entry_get_type()) { return makeTarget(for: .icon(.primary)) }
+        if object.isInstance(of: gtk_entry_get_type()) { return makeIconTarget(at: .primary) }
         for property in ["custom-image", "paintable"]
         where object.hasProperty(property, of: gdk_paintable_get_type()) {
             // An AdwAvatar without a custom image shows its initials or its icon.
@@ -68,7 +58,11 @@ final class WidgetPresenters {
         return PictureTarget(child, state)
     }
 
-    private func makeBackgroundTarget(for state: ButtonImageState) -> any SlotTarget {
+    func makeIconTarget(at position: EntryIconPosition) -> any SlotTarget {
+        PropertyTarget(widget: widget, property: "\(position)-icon-paintable") { _ in 16 }
+    }
+
+    func makeBackgroundTarget(for state: ButtonImageState) -> any SlotTarget {
         guard let background else { preconditionFailure("The widget was destroyed") }
         follow(background)
         let target = PictureTarget(background, state)
@@ -94,16 +88,6 @@ final class WidgetPresenters {
         if isHighlighted { states.insert(.highlighted, at: 0) }
         for presenter in stateful { presenter.states = states }
     }
-}
-
-/// The part of a widget that shows an image.
-enum WidgetPlace {
-    /// The image of a widget in one of its states.
-    case image(ButtonImageState)
-    /// The image behind the child of a button in one of its states.
-    case background(ButtonImageState)
-    /// An icon of an entry.
-    case icon(EntryIconPosition)
 }
 
 extension UnsafeMutablePointer<GtkWidget> {
