@@ -46,10 +46,9 @@ extension ImageBindable {
         partial: (@MainActor @Sendable (WebImage) -> Void)? = nil,
         completion: @escaping @MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void
     ) -> ImageTask {
-        let binding = imageBinding
-        var request = binding.makeRequest(source, placeholder, options)
+        var request = BindingRequest(source, placeholder, options)
         (request.progress, request.partial) = (progress, partial)
-        return binding.set(request, completion)
+        return imageBinding.set(request, completion)
     }
 
     /// Loads an image and shows it, decoded at the size of the widget. Otherwise like the form with a completion.
@@ -61,10 +60,9 @@ extension ImageBindable {
         progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
         partial: (@MainActor @Sendable (WebImage) -> Void)? = nil
     ) -> ImageTask {
-        let binding = imageBinding
-        var request = binding.makeRequest(source, placeholder, options)
+        var request = BindingRequest(source, placeholder, options)
         (request.progress, request.partial) = (progress, partial)
-        return binding.set(request, nil)
+        return imageBinding.set(request, nil)
     }
 
     /// Shows an image that you already have, within this call. It replaces a placeholder, and the load is cancelled.

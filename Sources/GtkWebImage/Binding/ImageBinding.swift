@@ -43,19 +43,9 @@ public struct ImageBinding: ImageBindable {
         return slot
     }
 
-    /// Returns the request for an image under the key.
-    func makeRequest(
-        _ source: (some ImageRequestConvertible)?,
-        _ placeholder: ImagePlaceholder?,
-        _ options: BindingOptions
-    ) -> BindingRequest {
-        let (image, manager) = (source?.imageRequest, manager ?? .shared)
-        return BindingRequest(image: image, placeholder: placeholder, options: options, manager: manager)
-    }
-
     /// Loads an image under the key. All forms of setImage call this.
     func set(_ request: BindingRequest, _ completion: ImageSlot.Completion?) -> ImageTask {
-        MainThreadMeter.measure { preparedSlot().set(request, completion) }
+        MainThreadMeter.measure { preparedSlot().set(request, by: manager ?? .shared, completion) }
     }
 }
 
@@ -77,7 +67,7 @@ extension ImageBinding {
     /// How the image on display was loaded; `nil` while another one loads, and for an image that the app has set itself.
     package var shownLoad: (request: ImageRequest, response: ImageResponse, manager: ImageManager)? {
         guard let load = existingSlot?.current, case .shown(let response) = load.state else { return nil }
-        return (load.image.inStyle(isDark: load.isDark), response, load.request.manager)
+        return (load.image.inStyle(isDark: load.isDark), response, load.manager)
     }
 
     /// Replaces the placeholder of the load, which goes on. The placeholder is no URL.
@@ -152,7 +142,7 @@ extension ImageBinding {
         options: BindingOptions = BindingOptions(),
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
     ) -> ImageTask {
-        var request = makeRequest(sources.first, placeholder, options)
+        var request = BindingRequest(sources.first, placeholder, options)
         if !sources.isEmpty {
             let requests = sources.map(\.imageRequest)
             request.sequence = ImageSequence(requests: requests, frameDuration: frameDuration, loopCount: loopCount)

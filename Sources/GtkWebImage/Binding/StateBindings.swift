@@ -14,8 +14,7 @@ extension ButtonBindable {
         options: BindingOptions = BindingOptions(),
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
     ) -> ImageTask {
-        let binding = imageBinding(for: state)
-        return binding.set(binding.makeRequest(source, placeholder, options), completion)
+        imageBinding(for: state).set(BindingRequest(source, placeholder, options), completion)
     }
 
     /// Loads the image behind the child of the button in a state. Parameters are as for `setImage(with:)`. The call
@@ -28,8 +27,7 @@ extension ButtonBindable {
         options: BindingOptions = BindingOptions(),
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
     ) -> ImageTask {
-        let binding = backgroundImageBinding(for: state)
-        return binding.set(binding.makeRequest(source, placeholder, options), completion)
+        backgroundImageBinding(for: state).set(BindingRequest(source, placeholder, options), completion)
     }
 }
 
@@ -43,7 +41,6 @@ extension EntryBindable {
         options: BindingOptions = BindingOptions(),
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
     ) -> ImageTask {
-        let binding = iconBinding(at: position)
-        return binding.set(binding.makeRequest(source, placeholder, options), completion)
+        iconBinding(at: position).set(BindingRequest(source, placeholder, options), completion)
     }
 }

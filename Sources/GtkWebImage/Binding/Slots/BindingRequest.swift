@@ -7,11 +7,14 @@ struct BindingRequest {
     var image: ImageRequest?
     var placeholder: ImagePlaceholder?
     var options: BindingOptions
-    let manager: ImageManager
     /// The images of an animation, of which ``image`` is the first.
     var sequence: ImageSequence?
     var progress: (@MainActor @Sendable (Int64, Int64?) -> Void)?
     var partial: (@MainActor @Sendable (WebImage) -> Void)?
+
+    init(_ source: (some ImageRequestConvertible)?, _ placeholder: ImagePlaceholder?, _ options: BindingOptions) {
+        (image, self.placeholder, self.options) = (source?.imageRequest, placeholder, options)
+    }
 
     /// The same request without handlers.
     var withoutHandlers: BindingRequest {
@@ -30,7 +33,7 @@ struct BindingRequest {
 
     /// Whether both ask for the same image in the same way. Placeholders and handlers do not count.
     func isEquivalent(to other: BindingRequest) -> Bool {
-        guard manager === other.manager, options == other.options else { return false }
+        guard options == other.options else { return false }
         return switch (sequence, other.sequence, image, other.image) {
         case (let sequence?, let other?, _, _): sequence.isEquivalent(to: other)
         case (nil, nil, let image?, let other?): image.isEquivalent(to: other)

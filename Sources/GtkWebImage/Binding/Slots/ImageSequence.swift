@@ -39,7 +39,7 @@ extension ImageSlot {
                     showPartial(image)
                 }
             }
-            let child = load.request.manager.makeTask(
+            let child = load.manager.makeTask(
                 for: request,
                 handlers: .mainActor(progress: nil, partial: nil, completion: completion)
             )

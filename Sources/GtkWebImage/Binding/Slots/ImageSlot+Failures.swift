@@ -9,7 +9,7 @@ extension ImageSlot {
         guard let load = current, load.request.options.display != .manual, !load.showsPreview else { return }
         if let placeholder = configuration.errorPlaceholder {
             let keepsPreview = load.request.options.whileLoading != .currentImage
-            placeholders.show(placeholder, load.request.manager, keepsPreview: keepsPreview)
+            placeholders.show(placeholder, load.manager, keepsPreview: keepsPreview)
         } else if load.request.options.whileLoading == .currentImage, load.request.placeholder != nil {
             showPlaceholder()
         }
@@ -18,7 +18,7 @@ extension ImageSlot {
 
     /// Shows the placeholder of the request. A placeholder given by a URL is loaded when the load starts.
     func showPlaceholder() {
-        guard let manager = current?.request.manager else { return }
+        guard let manager = current?.manager else { return }
         let placeholder = current?.request.placeholder
         if placeholder == nil, current?.request.options.whileLoading == .placeholderOrCurrentImage { return }
         placeholders.show(placeholder, manager)
@@ -49,7 +49,7 @@ extension ImageSlot {
             // Otherwise the image is loaded once the widget is mapped.
             if self?.isMapped != false { self?.restartFailed(.network) }
         }
-        let manager = current?.request.manager
+        let manager = current?.manager
         let restart: @Sendable (ImageNetworkStatus) -> Void = { [weak self] status in
             guard status.isAvailable else { return }
             MainLoopDispatcher.shared.dispatch {
@@ -78,8 +78,9 @@ extension ImageSlot {
     func restart(_ ended: SlotLoad, ignoresFailureCache: Bool = false) {
         placeholders.cancel()
         ended.cancelRefinement()
-        let task = ended.request.manager.makeParentTask(for: ended.image.onScreen)
-        var load = SlotLoad(task: task, request: ended.request.withoutHandlers, image: ended.image)
+        let task = ended.manager.makeParentTask(for: ended.image.onScreen)
+        let request = ended.request.withoutHandlers
+        var load = SlotLoad(task: task, request: request, image: ended.image, manager: ended.manager)
         load.ignoresFailureCache = ignoresFailureCache
         load.keepsImage = stillKeepsImage(ended)
         current = load

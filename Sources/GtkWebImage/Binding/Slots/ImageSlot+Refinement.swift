@@ -47,7 +47,7 @@ extension ImageSlot {
                 if error.isTransient, current?.isFallbackShown != true { refineLater() }
             }
         }
-        let refining = load.request.manager.makeTask(
+        let refining = load.manager.makeTask(
             for: load.makeRequest(size, for: widget),
             handlers: .mainActor(progress: nil, partial: nil, completion: completion)
         )

@@ -179,13 +179,14 @@ final class ImageSlot {
     // The path of a load from its request to its start.
 
     /// Loads and shows an image, or joins the load of the same image.
-    func set(_ request: BindingRequest, _ completion: Completion?) -> ImageTask {
-        guard let image = request.image else { return clear(for: request, completion) }
-        if let task = join(request, completion) { return task }
-        let keepsImage = current.map { stillKeepsImage($0) && request.isReload(of: $0.request) } ?? false
+    func set(_ request: BindingRequest, by manager: ImageManager, _ completion: Completion?) -> ImageTask {
+        guard let image = request.image else { return clear(for: request, by: manager, completion) }
+        if let task = join(request, by: manager, completion) { return task }
+        let keepsImage =
+            current.map { stillKeepsImage($0) && $0.manager === manager && request.isReload(of: $0.request) } ?? false
         end(request.options.previousLoad)
-        let task = request.manager.makeParentTask(for: image.onScreen, completion: completion)
-        current = SlotLoad(task: task, request: request, image: image)
+        let task = manager.makeParentTask(for: image.onScreen, completion: completion)
+        current = SlotLoad(task: task, request: request, image: image, manager: manager)
         current?.keepsImage = keepsImage
         if request.progress != nil || request.partial != nil { dropHandlersAtEnd(of: task) }
         prepareLoad()
@@ -205,12 +206,12 @@ final class ImageSlot {
 
     /// Adds a completion to the current load if it is for the same image. The load is not disturbed, and the widget is
     /// changed only if it shows something else than the paintable.
-    private func join(_ request: BindingRequest, _ completion: Completion?) -> ImageTask? {
-        guard let task = current?.task, !task.isCancelled, current?.request.isEquivalent(to: request) == true,
-            current?.takesMore == true
+    private func join(_ request: BindingRequest, by manager: ImageManager, _ completion: Completion?) -> ImageTask? {
+        guard let task = current?.task, !task.isCancelled, current?.takesMore == true, current?.manager === manager,
+            current?.request.isEquivalent(to: request) == true
         else { return nil }
         // The image stays on display while the server is asked again.
-        if current?.isShown == true, let image = request.image, request.manager.loadsShownImage(of: image) {
+        if current?.isShown == true, let image = request.image, manager.loadsShownImage(of: image) {
             return nil
         }
         current?.allowRefinement()
@@ -239,13 +240,13 @@ final class ImageSlot {
     }
 
     /// Clears the widget for a caller without a URL, or shows its error placeholder. The task fails in a later turn.
-    private func clear(for request: BindingRequest, _ completion: Completion?) -> ImageTask {
+    private func clear(for request: BindingRequest, by manager: ImageManager, _ completion: Completion?) -> ImageTask {
         end(request.options.previousLoad)
         let failure = request.options.display == .manual ? nil : configuration.errorPlaceholder
-        clear(failure ?? request.placeholder, request.manager)
+        clear(failure ?? request.placeholder, manager)
         accessibility.hasFailed = failure != nil && current == nil
         // A task has a request, although there is nothing to load.
-        let task = request.manager.makeParentTask(for: ImageRequest(url: URL(filePath: "/")), completion: completion)
+        let task = manager.makeParentTask(for: ImageRequest(url: URL(filePath: "/")), completion: completion)
         let error = ImageError.noURL(remedy: "Call clearImage() to clear a widget.")
         MainLoopDispatcher.shared.dispatch { task.complete(.failure(error)) }
         return task
@@ -340,7 +341,7 @@ final class ImageSlot {
 
     private func startChild(_ size: DecodeSize, _ prepared: PreparedLoad?) {
         guard let load = current else { return }
-        let (task, manager) = (load.task, load.request.manager)
+        let (task, manager) = (load.task, load.manager)
         let request = prepared?.request ?? manager.prepare(load.makeRequest(size, for: widget))
         guard current?.task === task else { return }
         let wantsProgress = current?.wantsProgress == true || progress != nil || configuration.indicator != nil

@@ -17,7 +17,7 @@ struct PreparedLoad: Sendable {
 extension ImageSlot {
     /// Prepares the request of the next child task, and looks for its image in memory: at any size if the widget has none yet.
     func lookIntoMemory(_ size: DecodeSize?) -> (PreparedLoad?, ImageManager.MemoryHit?) {
-        guard current?.request.sequence == nil, let manager = current?.request.manager,
+        guard current?.request.sequence == nil, let manager = current?.manager,
             let query = current?.makeRequest(size ?? .original, for: widget)
         else { return (nil, nil) }
         var request = manager.prepare(query)

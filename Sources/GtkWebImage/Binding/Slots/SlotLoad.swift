@@ -31,6 +31,7 @@ struct SlotLoad: Sendable {
     /// The request, without its handlers after the end of the load, because they may capture the widget.
     var request: BindingRequest
     let image: ImageRequest
+    let manager: ImageManager
     /// Later requests for the same image, whose handlers are also called.
     private(set) var joined: [BindingRequest] = []
     /// The newest partial image, for requests that join.
@@ -52,10 +53,8 @@ struct SlotLoad: Sendable {
     /// Set while a load that failed without a connection, or has shown a fallback, waits for the network.
     var networkObservation: ObservationToken?
 
-    init(task: ImageTask, request: BindingRequest, image: ImageRequest) {
-        self.task = task
-        self.request = request
-        self.image = image
+    init(task: ImageTask, request: BindingRequest, image: ImageRequest, manager: ImageManager) {
+        (self.task, self.request, self.image, self.manager) = (task, request, image, manager)
     }
 
     mutating func join(_ request: BindingRequest) { joined.append(request) }
@@ -128,7 +127,7 @@ struct SlotLoad: Sendable {
     @MainActor
     func hasLargerVariant(for size: DecodeSize, on widget: WidgetReference?) -> Bool {
         guard let variantRank else { return false }
-        return request.manager.variantRank(for: makeRequest(size, for: widget)).map { $0 > variantRank } ?? false
+        return manager.variantRank(for: makeRequest(size, for: widget)).map { $0 > variantRank } ?? false
     }
 
     /// The request of a child task.
