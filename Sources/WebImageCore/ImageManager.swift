@@ -305,38 +305,10 @@ public final class ImageManager: Sendable {
         pipeline.prepare(request.imageRequest).sourceKey
     }
 
-    /// An image in the memory cache for a binding, which shows it within the caller's call.
-    package struct MemoryHit {
-        package let image: WebImage
-        /// The response of the load; `nil` if the request must be loaded anyway.
-        package let response: ImageResponse?
-    }
+    package var memory: MemoryLookUp { pipeline.memory }
 
     /// The request as the stages use it. This calls code of the app.
     package func prepare(_ request: ImageRequest) -> PreparedRequest { pipeline.preparation.prepare(request) }
-
-    /// Looks up the image of a load that has not started. A hit that ends the load is reported to the observers.
-    /// - Parameters:
-    ///   - inAnySize: Whether the size is not known yet, so that the largest image is best. Such a look counts no miss.
-    ///   - isRepeated: Whether the load asks again when it starts, and counts the miss then.
-    package func memoryHit(for prepared: PreparedRequest, inAnySize: Bool, isRepeated: Bool = true) -> MemoryHit? {
-        let preparation = pipeline.preparation
-        let request = prepared.request
-        guard request.readTiers.contains(.memory),
-            prepared.intercepted.map({ preparation.interceptsMemoryHits(of: $0) }) != true
-        else { return nil }
-        let memory = pipeline.memory
-        let hit = inAnySize ? memory.hit(inAnySizeFor: request) : memory.hit(for: request, isRepeated: isRepeated)
-        guard let found = hit else { return nil }
-        guard !request.includesData, memory.ends(request, found) else {
-            return MemoryHit(image: found.image, response: nil)
-        }
-        let observers = pipeline.dependencies.observers
-        observers.notify(request.url, .requested)
-        observers.notify(request.url, .memoryHit)
-        observers.notify(request.url, .delivered(.memory), with: found.response)
-        return MemoryHit(image: found.image, response: found.response)
-    }
 
     /// The rank of the file that fits a request among the variants of its image, the smallest first; `nil` without variants.
     package func variantRank(for request: ImageRequest) -> Int? {

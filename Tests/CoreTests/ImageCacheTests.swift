@@ -49,11 +49,11 @@ struct ImageCacheTests {
     func misses() async throws {
         let (manager, request) = (fixture.manager, small(fixture.url("a")))
         fixture.loader.answer(request.url, with: picture)
-        #expect(manager.memoryHit(for: manager.prepare(request), inAnySize: false) == nil)
-        #expect(manager.memoryHit(for: manager.prepare(request), inAnySize: true) == nil)
+        #expect(manager.memory.hit(forBinding: request, inAnySize: false).image == nil)
+        #expect(manager.memory.hit(forBinding: request, inAnySize: true).image == nil)
         _ = try await manager.response(for: request)
         #expect(cache.memoryStatistics.missCount == 1)
-        #expect(manager.memoryHit(for: manager.prepare(request), inAnySize: false) != nil)
+        #expect(manager.memory.hit(forBinding: request, inAnySize: false).image != nil)
         #expect(cache.memoryStatistics.hitCount == 1 && cache.memoryStatistics.missCount == 1)
     }
 

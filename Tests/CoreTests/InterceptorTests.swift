@@ -178,9 +178,8 @@ struct InterceptorTests {
             #expect(await fixture.polled { ends.all == [.memory] })
             #expect(log.all.count == (sees ? 1 : 0))
             // What a binding asks within its call
-            let prepared = fixture.manager.prepare(ImageRequest(url: fixture.url("a")))
-            let hit = fixture.manager.memoryHit(for: prepared, inAnySize: true)
-            #expect((hit == nil) == sees)
+            let hit = fixture.manager.memory.hit(forBinding: ImageRequest(url: fixture.url("a")), inAnySize: true)
+            #expect((hit.image == nil) == sees)
             // The cache itself is asked as before.
             #expect(fixture.manager.cachedImage(for: fixture.url("a")) == image)
         }

@@ -50,8 +50,7 @@ extension Scenario {
             }
             let animation = try require(player.image.animation)
             let costs = urls.compactMap {
-                stage.manager.memoryHit(for: stage.manager.prepare(ImageRequest(url: $0)), inAnySize: true)?.image
-                    .byteCount
+                stage.manager.memory.hit(forBinding: ImageRequest(url: $0), inAnySize: true).image?.byteCount
             }
             expectEqual(costs.count, 3)
             expectEqual(player.image.byteCount, costs.reduce(0, +))

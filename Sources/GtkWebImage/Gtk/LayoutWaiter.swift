@@ -39,3 +39,9 @@ final class LayoutWaiter {
         }
     }
 }
+
+extension UnsafeMutablePointer<GtkWidget> {
+    /// Whether the widget is part of a row of a GtkListView or a similar list. Such lists also bind rows that the next
+    /// layout moves off screen, so a load waits for that layout.
+    var isInList: Bool { gtk_widget_get_ancestor(self, gtk_list_base_get_type()) != nil }
+}

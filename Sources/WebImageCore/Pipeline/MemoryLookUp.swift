@@ -11,8 +11,36 @@ struct MemoryHit: Sendable {
 }
 
 /// Looks into the memory cache. For an image that has several files, a larger file is also a hit.
-struct MemoryLookUp: PipelineStage {
+package struct MemoryLookUp: PipelineStage {
     let context: StageContext
+
+    /// Prepares the request of a binding, which calls code of the app, and looks for its image before the load starts. A hit
+    /// that ends the load is reported to the observers.
+    /// - Parameters:
+    ///   - inAnySize: Whether the size is not known yet, so that the largest image is best. Such a look counts no miss.
+    ///   - startsNow: Whether the load starts within the same call, so that memory is not asked again.
+    /// - Returns: The image to show within the same call, and the response if the load ends with that image.
+    package func hit(
+        forBinding request: ImageRequest,
+        inAnySize: Bool,
+        startsNow: Bool = false
+    ) -> (request: PreparedRequest, image: WebImage?, response: ImageResponse?) {
+        var prepared = preparation.prepare(request)
+        let request = prepared.request
+        var found: MemoryHit?
+        if request.readTiers.contains(.memory),
+            prepared.intercepted.map({ preparation.interceptsMemoryHits(of: $0) }) != true
+        {
+            found = inAnySize ? hit(inAnySizeFor: request) : hit(for: request, isRepeated: !startsNow)
+        }
+        prepared.hasMissed = found == nil && startsNow && !inAnySize
+        guard let found, !request.includesData, ends(request, found) else { return (prepared, found?.image, nil) }
+        let response = found.response
+        observers.notify(request.url, .requested)
+        observers.notify(request.url, .memoryHit)
+        observers.notify(request.url, .delivered(.memory), with: response)
+        return (prepared, found.image, response)
+    }
 
     /// The image in memory that answers a request.
     /// - Parameter isRepeated: Whether a miss is not counted, because another look of the same load counts it.

@@ -6,7 +6,7 @@ package struct PreparedRequest: Sendable {
     /// The request that the interceptors of the manager receive; `nil` for a load that skips them.
     var intercepted: ImageRequest?
     /// Whether the memory cache was asked for the image just now and did not have it.
-    package var hasMissed = false
+    var hasMissed = false
 }
 
 /// Turns the request of an app into the request of the stages, in two steps. Interceptors run between the two steps.

@@ -277,17 +277,36 @@ final class ImageSlot {
         }
         noteStyle()
         let size = current?.image.decodeSize ?? target.decodeSize()
-        let (prepared, hit) = lookIntoMemory(size)
+        let found = lookIntoMemory(size)
         guard current?.task === task else { return }
-        if let hit {
+        if let found, let image = found.image {
             // If the size is unknown, the image may come from any file.
-            current?.variantRank = prepared?.request.request.variantRank.map { size == nil ? -1 : $0 }
-            if let response = hit.response { return finish(task, .success(response)) }
-            show(hit.image, animated: false, .newImage)
+            current?.variantRank = found.prepared.request.request.variantRank.map { size == nil ? -1 : $0 }
+            if let response = found.response { return finish(task, .success(response)) }
+            show(image, animated: false, .newImage)
         } else if current?.request.options.whileLoading != .currentImage, current?.keepsImage != true {
             showPlaceholder()
         }
-        startWhenLaidOut(size, prepared)
+        startWhenLaidOut(size, found?.prepared)
+    }
+
+    /// Prepares the request of the next child task, and looks for its image: at any size if the widget has none yet.
+    private func lookIntoMemory(
+        _ size: DecodeSize?
+    ) -> (prepared: PreparedLoad, image: WebImage?, response: ImageResponse?)? {
+        guard current?.request.sequence == nil, let memory = current?.manager.memory,
+            let query = current?.makeRequest(size ?? .original, for: widget)
+        else { return nil }
+        let hit = memory.hit(forBinding: query, inAnySize: size == nil, startsNow: startsNow(size))
+        let prepared = PreparedLoad(size: size ?? .original, scale: query.displayScale, request: hit.request)
+        return (prepared, hit.image, hit.response)
+    }
+
+    /// Whether a load starts within the call that sets it.
+    private func startsNow(_ size: DecodeSize?) -> Bool {
+        guard let widget else { return true }
+        guard let pointer = widget.pointer, !SuspendedWidgets.contain(pointer) else { return false }
+        return current?.request.options.start == .immediately || isMapped != false && size != nil && !pointer.isInList
     }
 
     /// Starts at once, or after the widget is mapped and has a size.

@@ -149,6 +149,19 @@ struct SlotLoad: Sendable {
     }
 }
 
+/// A request of a child task that is about to start.
+struct PreparedLoad: Sendable {
+    let size: DecodeSize
+    let scale: Double?
+    let request: PreparedRequest
+
+    /// Whether the widget is unchanged since then.
+    @MainActor
+    func fits(_ size: DecodeSize, on widget: WidgetReference?) -> Bool {
+        self.size == size && (scale == nil || scale == widget?.pointer?.deviceScale)
+    }
+}
+
 extension ImageRequest {
     /// The request at the priority of an image on screen, unless the app has set another one.
     var onScreen: ImageRequest {
