@@ -21,7 +21,7 @@ final class PaintableContent {
     }
 
     /// The GdkPaintable, which owns this object and calls it to draw.
-    let native: OpaquePointer = gwi_paintable_new(PaintableCallbacks.table)
+    let native: OpaquePointer = gwi_paintable_new(PaintableContent.functions)
     private var displayed = Displayed()
     private var transition: RunningTransition?
     private var indicator: RunningIndicator?
@@ -259,7 +259,46 @@ final class PaintableContent {
 
 // Requests of the GObject.
 extension PaintableContent {
-    func draw(_ snapshot: OpaquePointer, width: Double, height: Double) {
+    /// The C functions of the GdkPaintable. GTK calls them on the main thread, except `release`. Allocated once and never
+    /// freed, like a class structure.
+    private static let functions: UnsafePointer<GwiPaintableFunctions> = {
+        let functions = UnsafeMutablePointer<GwiPaintableFunctions>.allocate(capacity: 1)
+        functions.initialize(
+            to: GwiPaintableFunctions(
+                snapshot: { context, snapshot, width, height in
+                    let address = UInt(bitPattern: snapshot)
+                    let content = Unmanaged<PaintableContent>.fromOpaque(context!).takeUnretainedValue()
+                    MainActor.assumeIsolated {
+                        MainThreadMeter.measure {
+                            content.draw(OpaquePointer(bitPattern: address)!, width: width, height: height)
+                        }
+                    }
+                },
+                current_image: { context in
+                    OpaquePointer(bitPattern: onMain(context) { UInt(bitPattern: $0.makeCurrentImage()) })
+                },
+                width: { context in onMain(context) { Int32(bounded: $0.size.width.rounded()) } },
+                height: { context in onMain(context) { Int32(bounded: $0.size.height.rounded()) } },
+                aspect_ratio: { context in
+                    onMain(context) { $0.size.height > 0 ? $0.size.width / $0.size.height : 0 }
+                },
+                release: { context in Unmanaged<PaintableContent>.fromOpaque(context!).release() }
+            )
+        )
+        return UnsafePointer(functions)
+    }()
+
+    /// Calls a function that captures nothing. GTK asks for sizes at every layout, and `assumeIsolated` would allocate twice.
+    nonisolated private static func onMain<R: Sendable>(
+        _ context: UnsafeMutableRawPointer?,
+        _ body: @escaping @MainActor @Sendable (PaintableContent) -> R
+    ) -> R {
+        MainActor.preconditionIsolated()
+        let content = Unmanaged<PaintableContent>.fromOpaque(context!).takeUnretainedValue()
+        return unsafeBitCast(body, to: (@Sendable (PaintableContent) -> R).self)(content)
+    }
+
+    private func draw(_ snapshot: OpaquePointer, width: Double, height: Double) {
         var context = DrawingContext(snapshot: snapshot, width: width, height: height, widget: styleWidget?())
         guard !context.isEmpty else { return }
         if isNeverBlank {
@@ -292,7 +331,7 @@ extension PaintableContent {
     }
 
     /// A new reference to an immutable copy of the visible content; an empty paintable of the same size if there is none.
-    func makeCurrentImage() -> OpaquePointer {
+    private func makeCurrentImage() -> OpaquePointer {
         let (width, height) = (Int32(bounded: size.width.rounded()), Int32(bounded: size.height.rounded()))
         return displayed.visible.makeStill() ?? gdk_paintable_new_empty(width, height)
     }
