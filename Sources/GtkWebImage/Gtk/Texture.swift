@@ -31,11 +31,10 @@ package final class Texture: Sendable {
         object = GObjectBox(adopting: UnsafeMutableRawPointer(texture), releaseOn: .any)
     }
 
-    package var pointer: OpaquePointer { object.opaquePointer }
-
-    /// Marks the texture as drawn. A renderer attaches data to it, which must be destroyed on the main thread.
-    package func markDrawn() {
+    /// The GdkTexture, to be drawn. A renderer attaches data to it, which must be destroyed on the main thread.
+    package var pointer: OpaquePointer {
         object.requireMainThread()
+        return object.opaquePointer
     }
 
     /// The formats that the GL renderer uploads without a conversion.

@@ -41,9 +41,7 @@ extension WebImage {
     /// Returns a GdkTexture that shares the pixels of the image, on any thread. You own the reference and must drop it
     /// on the main thread (g_object_unref).
     public func makeTexture() -> OpaquePointer {
-        let texture = texture
-        texture.markDrawn()
-        return OpaquePointer(g_object_ref(UnsafeMutableRawPointer(texture.pointer))!)
+        OpaquePointer(g_object_ref(UnsafeMutableRawPointer(texture.pointer))!)
     }
 
     /// Returns a new GdkPixbuf with a copy of the pixels, on any thread. You own the reference (g_object_unref).

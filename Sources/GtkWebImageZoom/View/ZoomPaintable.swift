@@ -89,7 +89,6 @@ extension ZoomContent {
 
     private func append(_ texture: Texture, showing part: PixelRect, scale: Double, to snapshot: OpaquePointer) {
         var bounds = bounds(of: part, scale)
-        texture.markDrawn()
         gtk_snapshot_append_texture(snapshot, texture.pointer, &bounds)
     }
 

@@ -88,9 +88,7 @@ extension UnsafeMutablePointer<GtkWidget> {
     func setWindowIcon(_ image: WebImage?) {
         guard let surface = gtk_native_get_surface(OpaquePointer(self)) else { return }
         guard let image else { return gdk_toplevel_set_icon_list(surface, nil) }
-        let texture = image.texture
-        texture.markDrawn()
-        let list = g_list_append(nil, UnsafeMutableRawPointer(texture.pointer))
+        let list = g_list_append(nil, UnsafeMutableRawPointer(image.texture.pointer))
         gdk_toplevel_set_icon_list(surface, list)
         g_list_free(list)
     }

@@ -51,9 +51,7 @@ enum DisplayedContent {
         switch self {
         case .nothing: break
         case .image(let image):
-            let texture = image.texture
-            texture.markDrawn()
-            gdk_paintable_snapshot(texture.pointer, context.snapshot, context.width, context.height)
+            gdk_paintable_snapshot(image.texture.pointer, context.snapshot, context.width, context.height)
         case .icon(let icon, let image):
             if let image { DisplayedContent.image(image).draw(in: context) }
             let side = min(Double(icon.pixelSize), context.width, context.height)
@@ -85,12 +83,9 @@ enum DisplayedContent {
     /// A new reference to an immutable paintable with the same look; `nil` if there is none.
     func makeStill() -> OpaquePointer? {
         switch self {
-        case .image(let image):
-            let texture = image.texture
-            texture.markDrawn()
-            return OpaquePointer(g_object_ref(UnsafeMutableRawPointer(texture.pointer)))
-        case .paintable(let paintable): return gdk_paintable_get_current_image(paintable.opaquePointer)
-        case .nothing, .icon, .color: return nil
+        case .image(let image): image.makeTexture()
+        case .paintable(let paintable): gdk_paintable_get_current_image(paintable.opaquePointer)
+        case .nothing, .icon, .color: nil
         }
     }
 }
