@@ -33,17 +33,13 @@ extension UnsafeMutablePointer<GtkWidget> {
 /// moves.
 @MainActor
 final class ViewWatcher {
-    private struct Weak {
-        weak var watcher: ViewWatcher?
-    }
-
     /// The watchers of one frame clock.
     @MainActor
     private final class Window {
         static let quark = g_quark_from_string("gtk-web-image-view-watchers")
 
         private let clock: UnsafeMutableRawPointer
-        private var watchers: [Weak] = []
+        private var watchers: [Weak<ViewWatcher>] = []
         private var handler: UInt?
 
         private init(_ clock: OpaquePointer) {
@@ -56,7 +52,7 @@ final class ViewWatcher {
         }
 
         func add(_ watcher: ViewWatcher) {
-            watchers.append(Weak(watcher: watcher))
+            watchers.append(Weak(object: watcher))
             if handler == nil {
                 handler = clock.connect("layout", phase: .afterDefault) { [weak self] in self?.didLayOut() }
             }
@@ -64,7 +60,7 @@ final class ViewWatcher {
 
         private func didLayOut() {
             MainThreadMeter.measure {
-                watchers.removeAll { $0.watcher?.look() ?? true }
+                watchers.removeAll { $0.object?.look() ?? true }
                 if watchers.isEmpty, let handler = handler.take() { clock.disconnect(handler) }
             }
         }

@@ -28,3 +28,8 @@ package final class WidgetReference {
     /// The widget as a GtkWidget.
     var pointer: UnsafeMutablePointer<GtkWidget>? { address?.assumingMemoryBound(to: GtkWidget.self) }
 }
+
+/// A weak reference, for collections.
+struct Weak<Object: AnyObject> {
+    weak var object: Object?
+}

@@ -2,12 +2,8 @@ import WebImageCore
 
 // An image with a URL for a dark style follows the style of the app.
 extension ImageSlot {
-    private struct WeakSlot {
-        weak var slot: ImageSlot?
-    }
-
     /// The slots that have had such an image.
-    private static var followers: [ObjectIdentifier: WeakSlot] = [:]
+    private static var followers: [ObjectIdentifier: Weak<ImageSlot>] = [:]
     private static var isFollowing = false
 
     /// Notes the style for a load that is about to look for its image.
@@ -22,13 +18,13 @@ extension ImageSlot {
     }
 
     private func follow() {
-        guard Self.followers[ObjectIdentifier(self)]?.slot == nil else { return }
+        guard Self.followers[ObjectIdentifier(self)]?.object == nil else { return }
         // Entries of slots that are gone are removed now and then, so that a long list costs little.
-        if Self.followers.count % 256 == 255 { Self.followers = Self.followers.filter { $0.value.slot != nil } }
-        Self.followers[ObjectIdentifier(self)] = WeakSlot(slot: self)
+        if Self.followers.count % 256 == 255 { Self.followers = Self.followers.filter { $0.value.object != nil } }
+        Self.followers[ObjectIdentifier(self)] = Weak(object: self)
         guard !Self.isFollowing else { return }
         Self.isFollowing = true
-        DarkStyle.observe { for follower in Self.followers.values { follower.slot?.styleChanged() } }
+        DarkStyle.observe { for follower in Self.followers.values { follower.object?.styleChanged() } }
     }
 
     /// Loads the image of the other style. A load that waits takes it when it starts.

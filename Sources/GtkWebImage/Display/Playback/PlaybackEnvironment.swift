@@ -4,12 +4,8 @@ import WebImageLinux
 /// The system settings that pause animations: reduced motion and the power saver. Memory pressure empties their buffers.
 @MainActor
 package enum PlaybackEnvironment {
-    private struct WeakPlayer {
-        weak var player: SharedPlayer?
-    }
-
     private static var isStarted = false
-    private static var players: [WeakPlayer] = []
+    private static var players: [Weak<SharedPlayer>] = []
     private static var observations: [ObservationToken] = []
     /// Whether the power saver is on. Tests replace it.
     package static var isPowerSaving: () -> Bool = { NetworkMonitor.shared.status.isPowerSaving }
@@ -21,8 +17,8 @@ package enum PlaybackEnvironment {
 
     /// Adds a player, held weakly, which is told about changes from now on.
     static func add(_ player: SharedPlayer) {
-        players.removeAll { $0.player == nil || $0.player === player }
-        players.append(WeakPlayer(player: player))
+        players.removeAll { $0.object == nil || $0.object === player }
+        players.append(Weak(object: player))
     }
 
     /// Starts observing the settings. Later calls do nothing.
@@ -38,6 +34,6 @@ package enum PlaybackEnvironment {
 
     /// Pauses or resumes all animations according to the settings.
     package static func reconsider() {
-        for player in players { player.player?.systemSettingsChanged() }
+        for player in players { player.object?.systemSettingsChanged() }
     }
 }

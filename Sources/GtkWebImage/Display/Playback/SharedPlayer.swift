@@ -4,14 +4,6 @@ import WebImageLinux
 /// A player and its viewers: the playback of one paintable, or of all paintables that play an image in step.
 @MainActor
 final class SharedPlayer {
-    private struct WeakViewer {
-        weak var viewer: PaintablePlayback?
-    }
-
-    private struct WeakPlayer {
-        weak var player: SharedPlayer?
-    }
-
     /// The memory of all animations together.
     nonisolated static let budget = AnimationBudget(limit: min(SystemResources.memorySize / 16, 192 << 20))
     fileprivate static let queue = WorkQueue(
@@ -19,10 +11,10 @@ final class SharedPlayer {
         threadCount: min(max(SystemResources.processorCount, 1), 4),
         isBatch: true
     )
-    private static var synchronized: [ObjectIdentifier: WeakPlayer] = [:]
+    private static var synchronized: [ObjectIdentifier: Weak<SharedPlayer>] = [:]
 
     let player: AnimationPlayer
-    private var viewers: [WeakViewer] = []
+    private var viewers: [Weak<PaintablePlayback>] = []
 
     private init?(_ image: WebImage, _ playback: ImagePlayback) {
         guard let player = AnimationPlayer(image, playback) else { return nil }
@@ -37,10 +29,10 @@ final class SharedPlayer {
         PlaybackEnvironment.start()
         guard playback.isSynchronized else { return SharedPlayer(image, playback) }
         let key = ObjectIdentifier(image.storage)
-        if let existing = synchronized[key]?.player { return existing }
-        synchronized = synchronized.filter { $0.value.player != nil }
+        if let existing = synchronized[key]?.object { return existing }
+        synchronized = synchronized.filter { $0.value.object != nil }
         let player = SharedPlayer(image, playback)
-        synchronized[key] = WeakPlayer(player: player)
+        synchronized[key] = Weak(object: player)
         return player
     }
 
@@ -50,11 +42,11 @@ final class SharedPlayer {
         if player.playback.isSynchronized {
             // More pixels are better for all viewers. With fewer, a larger widget would stay blurred.
             let isSmaller = image.decodedSize.width < player.image.decodedSize.width
-            if isSmaller, viewers.count(where: { $0.viewer != nil }) > 1 { return nil }
+            if isSmaller, viewers.count(where: { $0.object != nil }) > 1 { return nil }
             let key = ObjectIdentifier(image.storage)
-            if let other = Self.synchronized[key]?.player { return other === self ? nil : other }
-            Self.synchronized = Self.synchronized.filter { $0.value.player != nil && $0.value.player !== self }
-            Self.synchronized[key] = WeakPlayer(player: self)
+            if let other = Self.synchronized[key]?.object { return other === self ? nil : other }
+            Self.synchronized = Self.synchronized.filter { $0.value.object != nil && $0.value.object !== self }
+            Self.synchronized[key] = Weak(object: self)
         }
         let wasPlaying = player.isPlaying
         player.show(image)
@@ -66,15 +58,15 @@ final class SharedPlayer {
     /// Adds a viewer, which is held weakly. The first one starts the player if playback is automatic.
     func add(_ viewer: PaintablePlayback) {
         let isFirst = viewers.isEmpty
-        viewers.removeAll { $0.viewer == nil }
-        viewers.append(WeakViewer(viewer: viewer))
+        viewers.removeAll { $0.object == nil }
+        viewers.append(Weak(object: viewer))
         PlaybackEnvironment.add(self)
         if isFirst, player.playback.isAutomatic { start() }
         updateVisibility()
     }
 
     func remove(_ viewer: PaintablePlayback) {
-        viewers.removeAll { $0.viewer == nil || $0.viewer === viewer }
+        viewers.removeAll { $0.object == nil || $0.object === viewer }
         updateVisibility()
     }
 
@@ -96,13 +88,13 @@ final class SharedPlayer {
 
     /// Pauses the player while all viewers sleep.
     func updateVisibility() {
-        player.setVisible(viewers.contains { $0.viewer?.isAsleep == false })
+        player.setVisible(viewers.contains { $0.object?.isAsleep == false })
     }
 
     private func frameChanged() {
         // A paintable that was released has not been removed.
-        if viewers.contains(where: { $0.viewer == nil }) { updateVisibility() }
-        for viewer in viewers { viewer.viewer?.frameChanged() }
+        if viewers.contains(where: { $0.object == nil }) { updateVisibility() }
+        for viewer in viewers { viewer.object?.frameChanged() }
     }
 }
 
