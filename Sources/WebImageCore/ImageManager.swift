@@ -193,20 +193,6 @@ public final class ImageManager: Sendable {
         return task
     }
 
-    /// Creates the task of a binding. It is never started: it loads through children, whose requests may differ, and
-    /// the binding completes it. It delivers on the main loop.
-    package func makeParentTask(
-        for request: ImageRequest,
-        completion: (@MainActor @Sendable (ImageResult) -> Void)? = nil
-    ) -> ImageTask {
-        ImageTask(
-            PreparedRequest(request: request),
-            pipeline: pipeline,
-            dispatcher: dependencies.dispatcher,
-            handlers: completion.map { .mainActor(progress: nil, partial: nil, completion: $0) }
-        )
-    }
-
     /// Creates a task that is not started and delivers on the main loop.
     package func makeTask(for request: ImageRequest, handlers: LoadHandlers) -> ImageTask {
         makeTask(for: request, on: dependencies.dispatcher, handlers: handlers)

@@ -188,10 +188,10 @@ struct GraphIntakeTests {
         fixture.settle()
         fixture.loader.finish(fixture.url("missing"))
         #expect(EventLog<Int>.poll { fixture.loader.started.contains(fixture.url("fallback")) })
-        let parent = fixture.manager.makeParentTask(for: ImageRequest(url: fixture.url("parent")))
+        let parent = ImageTask(parentFor: ImageRequest(url: fixture.url("parent")), in: fixture.manager.pipeline)
         let child = fixture.manager.makeTask(
             for: ImageRequest(url: fixture.url("child")),
-            handlers: .nonisolated(progress: nil, partial: nil) { _ in }
+            handlers: .nonisolated { _ in }
         )
         #expect(parent.adopt(child))
         child.start()

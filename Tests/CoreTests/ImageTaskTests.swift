@@ -75,7 +75,7 @@ struct ImageTaskTests {
     func parent() {
         let fixture = ManagerFixture()
         let log = EventLog<String>()
-        let task = fixture.manager.makeParentTask(for: ImageRequest(url: fixture.url("a")))
+        let task = ImageTask(parentFor: ImageRequest(url: fixture.url("a")), in: fixture.manager.pipeline)
         task.addCompletion { _ in log.add("first") }
         task.addCompletion { _ in log.add("second, \(task.isFinished)") }
         task.complete(.failure(.cancelled(nil)))
@@ -91,10 +91,10 @@ struct ImageTaskTests {
         func child(_ name: String) -> ImageTask {
             fixture.manager.makeTask(
                 for: ImageRequest(url: fixture.url(name)),
-                handlers: .completion { log.add($0.failure?.code) }
+                handlers: .nonisolated { log.add($0.failure?.code) }
             )
         }
-        let task = fixture.manager.makeParentTask(for: ImageRequest(url: fixture.url("a")))
+        let task = ImageTask(parentFor: ImageRequest(url: fixture.url("a")), in: fixture.manager.pipeline)
         let (first, second, third) = (child("1"), child("2"), child("3"))
         task.priority = .veryHigh
         #expect(task.adopt(first))

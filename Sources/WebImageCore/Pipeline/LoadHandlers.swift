@@ -7,20 +7,15 @@ package typealias ImageResult = Result<ImageResponse, ImageError>
 /// each memory hit, as would closures of a generic type. Only loads of images have a completion here.
 package enum LoadHandlers: Sendable {
     case mainActor(
-        progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)?,
-        partial: (@MainActor @Sendable (WebImage) -> Void)?,
+        progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
+        partial: (@MainActor @Sendable (WebImage) -> Void)? = nil,
         completion: @MainActor @Sendable (ImageResult) -> Void
     )
     case nonisolated(
-        progress: (@Sendable (_ received: Int64, _ expected: Int64?) -> Void)?,
-        partial: (@Sendable (WebImage) -> Void)?,
+        progress: (@Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
+        partial: (@Sendable (WebImage) -> Void)? = nil,
         completion: @Sendable (ImageResult) -> Void
     )
-
-    /// Handlers that only receive the result.
-    package static func completion(_ completion: @escaping @Sendable (ImageResult) -> Void) -> LoadHandlers {
-        .nonisolated(progress: nil, partial: nil, completion: completion)
-    }
 
     var wantsProgress: Bool {
         switch self {

@@ -159,6 +159,21 @@ public final class LoadTask<Content: Sendable>: Sendable {
 }
 
 extension LoadTask where Content == WebImage {
+    /// Creates the task of a binding. It is never started: it loads through children, whose requests may differ, and
+    /// the binding completes it. It delivers on the main loop.
+    package convenience init(
+        parentFor request: ImageRequest,
+        in pipeline: Pipeline,
+        completion: (@MainActor @Sendable (ImageResult) -> Void)? = nil
+    ) {
+        self.init(
+            PreparedRequest(request: request),
+            pipeline: pipeline,
+            dispatcher: pipeline.context.dependencies.dispatcher,
+            handlers: completion.map { .mainActor(completion: $0) }
+        )
+    }
+
     /// The image of the ``response``, once the load has ended.
     /// - Throws: ``ImageError``. Its code is ``ImageError/Code/cancelled`` if the load was cancelled.
     public var image: WebImage {

@@ -39,10 +39,7 @@ extension ImageSlot {
                     showPartial(image)
                 }
             }
-            let child = load.manager.makeTask(
-                for: request,
-                handlers: .mainActor(progress: nil, partial: nil, completion: completion)
-            )
+            let child = load.manager.makeTask(for: request, handlers: .mainActor(completion: completion))
             if task.adopt(child) { child.start() }
         }
     }

@@ -78,7 +78,7 @@ extension ImageSlot {
     func restart(_ ended: SlotLoad, ignoresFailureCache: Bool = false) {
         placeholders.cancel()
         ended.cancelRefinement()
-        let task = ended.manager.makeParentTask(for: ended.image.onScreen)
+        let task = ImageTask(parentFor: ended.image.onScreen, in: ended.manager.pipeline)
         let request = ended.request.withoutHandlers
         var load = SlotLoad(task: task, request: request, image: ended.image, manager: ended.manager)
         load.ignoresFailureCache = ignoresFailureCache

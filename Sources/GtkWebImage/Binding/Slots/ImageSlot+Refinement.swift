@@ -49,7 +49,7 @@ extension ImageSlot {
         }
         let refining = load.manager.makeTask(
             for: load.makeRequest(size, for: widget),
-            handlers: .mainActor(progress: nil, partial: nil, completion: completion)
+            handlers: .mainActor(completion: completion)
         )
         current?.refinement = .loading(refining)
         current?.variantRank = refining.request.variantRank

@@ -185,7 +185,7 @@ final class ImageSlot {
         let keepsImage =
             current.map { stillKeepsImage($0) && $0.manager === manager && request.isReload(of: $0.request) } ?? false
         end(request.options.previousLoad)
-        let task = manager.makeParentTask(for: image.onScreen, completion: completion)
+        let task = ImageTask(parentFor: image.onScreen, in: manager.pipeline, completion: completion)
         current = SlotLoad(task: task, request: request, image: image, manager: manager)
         current?.keepsImage = keepsImage
         if request.progress != nil || request.partial != nil { dropHandlersAtEnd(of: task) }
@@ -246,7 +246,8 @@ final class ImageSlot {
         clear(failure ?? request.placeholder, manager)
         accessibility.hasFailed = failure != nil && current == nil
         // A task has a request, although there is nothing to load.
-        let task = manager.makeParentTask(for: ImageRequest(url: URL(filePath: "/")), completion: completion)
+        let nothing = ImageRequest(url: URL(filePath: "/"))
+        let task = ImageTask(parentFor: nothing, in: manager.pipeline, completion: completion)
         let error = ImageError.noURL(remedy: "Call clearImage() to clear a widget.")
         MainLoopDispatcher.shared.dispatch { task.complete(.failure(error)) }
         return task

@@ -48,7 +48,7 @@ final class PlaceholderPresenter {
         request.preparation = TexturePreparation()
         let task = manager.makeTask(
             for: request,
-            handlers: .mainActor(progress: nil, partial: nil) { [weak self] result in
+            handlers: .mainActor { [weak self] result in
                 // A cancelled task neither succeeds nor fails, so this is the newest placeholder.
                 if case .failure(let error) = result, error.isCancelled { return }
                 guard let self else { return }
