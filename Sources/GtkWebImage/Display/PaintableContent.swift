@@ -32,8 +32,8 @@ final class PaintableContent {
     /// Receives the size in application pixels at which an image is drawn. It runs within GTK's snapshot, so it must
     /// not change widgets.
     var onDraw: ((_ width: Double, _ height: Double) -> Void)?
-    /// Returns the widget whose frame clock and text color apply, while the widget exists.
-    var styleWidget: (() -> UnsafeMutablePointer<GtkWidget>?)?
+    /// The widget whose frame clock and text color apply.
+    var styleWidget: WidgetReference?
     /// Whether the style widget draws the content. If not, the app has put the paintable into other widgets.
     var isDrawnByWidget = true
     /// Whether the content determines the size of the widget. A background image does not.
@@ -162,7 +162,7 @@ final class PaintableContent {
     // Playback
 
     /// The widget that draws the content, if it exists. No other widget draws it.
-    var drawingWidget: UnsafeMutablePointer<GtkWidget>? { isDrawnByWidget ? styleWidget?() : nil }
+    var drawingWidget: UnsafeMutablePointer<GtkWidget>? { isDrawnByWidget ? styleWidget?.pointer : nil }
 
     private func makePlayback(of image: WebImage?) -> PaintablePlayback? {
         guard let image, image.animation != nil else { return nil }
@@ -223,7 +223,7 @@ final class PaintableContent {
     private func updateTicker() {
         let isNeeded = transition != nil || indicator?.isAnimated == true
         if isNeeded, ticker == nil {
-            ticker = FrameTicker(styleWidget?()) { [weak self] time in self?.tick(time) }
+            ticker = FrameTicker(styleWidget) { [weak self] time in self?.tick(time) }
         } else if !isNeeded, let ended = ticker.take() {
             ended.stop()
         }
@@ -243,7 +243,7 @@ final class PaintableContent {
     /// Whether the widget is mapped. A paintable without a widget counts as visible, because any widget may draw it.
     private var isOnScreen: Bool {
         guard let styleWidget else { return true }
-        return styleWidget().map { gtk_widget_get_mapped($0) != 0 } ?? false
+        return styleWidget.pointer.map { gtk_widget_get_mapped($0) != 0 } ?? false
     }
 
     func widgetMapped() {
@@ -299,7 +299,7 @@ extension PaintableContent {
     }
 
     private func draw(_ snapshot: OpaquePointer, width: Double, height: Double) {
-        var context = DrawingContext(snapshot: snapshot, width: width, height: height, widget: styleWidget?())
+        var context = DrawingContext(snapshot: snapshot, width: width, height: height, widget: styleWidget?.pointer)
         guard !context.isEmpty else { return }
         if isNeverBlank {
             var (transparent, bounds) = (GdkRGBA(), context.bounds)

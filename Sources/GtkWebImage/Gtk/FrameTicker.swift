@@ -17,14 +17,13 @@ final class FrameTicker {
     /// - Parameters:
     ///   - widget: The widget whose frame clock ticks while the widget is mapped.
     ///   - body: Receives the time of the frame on the monotonic clock, in seconds.
-    init(_ widget: UnsafeMutablePointer<GtkWidget>?, _ body: @escaping (_ time: Double) -> Void) {
-        self.widget = widget.map { WidgetReference(UnsafeMutableRawPointer($0)) }
-        self.body = body
+    init(_ widget: WidgetReference?, _ body: @escaping (_ time: Double) -> Void) {
+        (self.widget, self.body) = (widget, body)
         let context = Context()
         context.ticker = self
         let retained = Unmanaged.passRetained(context).toOpaque()
         let release: GDestroyNotify = { Unmanaged<Context>.fromOpaque($0!).release() }
-        if let widget {
+        if let widget = widget?.pointer {
             let tick: GtkTickCallback = { _, clock, context in
                 FrameTicker.tick(context!, Double(gdk_frame_clock_get_frame_time(clock)) / 1_000_000)
             }

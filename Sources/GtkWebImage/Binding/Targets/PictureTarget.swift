@@ -11,7 +11,7 @@ final class PictureTarget: SlotTarget {
     init(_ presenter: PicturePresenter, _ state: ButtonImageState) {
         self.presenter = presenter
         presenter.add(paintable, for: state)
-        paintable.content.styleWidget = { [weak picture = presenter.picture] in picture?.pointer }
+        paintable.content.styleWidget = presenter.picture
     }
 
     var area: UnsafeMutablePointer<GtkWidget>? { presenter.picture.pointer }

@@ -31,7 +31,7 @@ final class PropertyTarget: SlotTarget {
         // AdwAvatar 1.2 draws the paintable as soon as it changes, and fails if nothing is drawn.
         paintable.content.isNeverBlank = isWithdrawnWithoutSize
         if isWithdrawnWithoutSize { paintable.content.onSizeLost = { [weak self] in self?.changed() } }
-        paintable.content.styleWidget = { [weak widget] in widget?.pointer }
+        paintable.content.styleWidget = widget
     }
 
     var area: UnsafeMutablePointer<GtkWidget>? { widget.pointer }

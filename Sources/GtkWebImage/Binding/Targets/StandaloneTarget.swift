@@ -25,7 +25,7 @@ final class ClosureTarget: SlotTarget {
 
     init(widget: WidgetReference?) {
         self.widget = widget
-        paintable.content.styleWidget = { [weak widget] in widget?.pointer }
+        paintable.content.styleWidget = widget
         paintable.content.isDrawnByWidget = false
     }
 
