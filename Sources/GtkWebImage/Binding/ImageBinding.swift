@@ -110,10 +110,10 @@ extension ImageBinding {
 
     /// Whether a GtkPicture shows its ``highlighted`` image, if it has one. Default: no. Setting it traps for other widgets.
     public var isHighlighted: Bool {
-        get { WidgetSlots.existing(of: object)?.presenters?.isHighlighted ?? false }
+        get { WidgetSlots.existing(of: object)?.isHighlighted ?? false }
         nonmutating set {
             requirePicture()
-            WidgetSlots.of(object).presenters?.isHighlighted = newValue
+            WidgetSlots.of(object).isHighlighted = newValue
         }
     }
 

@@ -2,8 +2,8 @@ internal import CWebImageGtk4
 import WebImageCore
 import WebImageLinux
 
-/// The slots of one widget, by operation key. They are attached to the widget as GObject data and destroyed with it. A
-/// paintable that is bound without a widget also has slots.
+/// The slots of one widget, by operation key, and its places for images. They are attached to the widget as GObject data and
+/// destroyed with it. A paintable that is bound without a widget also has slots.
 ///
 /// They observe when the widget is mapped, unmapped and removed from its window, and hold no reference to it.
 @MainActor
@@ -17,8 +17,18 @@ final class WidgetSlots {
     private var slots: [OperationKey: ImageSlot] = [:]
     /// Loads that the app tied to the widget.
     private var appTasks: [OperationKey: ImageTask] = [:]
-    /// `nil` for a paintable.
-    let presenters: WidgetPresenters?
+    /// The presenter of a widget that is a GtkPicture. Like the next two, it is shared by all states of the widget.
+    private lazy var picture = widget.map { PicturePresenter(picture: $0) }
+    /// The GtkPicture in a widget with one child.
+    private lazy var child = widget.map { PicturePresenter(childOf: $0) }
+    /// The GtkPicture behind the child of a button.
+    private lazy var background = widget?.address.map { PicturePresenter(behindChildOf: $0) }
+    /// The presenters that follow the states of the widget.
+    private var stateful: [PicturePresenter] = []
+    /// `.highlighted` is not among the GtkStateFlags, so it is tracked here.
+    var isHighlighted = false {
+        didSet { if isHighlighted != oldValue { updateStates() } }
+    }
     /// Created for the first image that loads.
     private(set) lazy var accessibility = widget.map { WidgetAccessibility($0) }
     private var listensToClicks = false
@@ -26,7 +36,6 @@ final class WidgetSlots {
 
     private init(_ widget: WidgetReference?) {
         self.widget = widget
-        presenters = widget.map(WidgetPresenters.init)
     }
 
     deinit {
@@ -59,13 +68,13 @@ final class WidgetSlots {
     /// Returns the slot of a place, created if there is none yet.
     func slot(for key: OperationKey, in place: ImagePlace) -> ImageSlot {
         slot(for: key) {
-            switch (place, presenters) {
+            switch (place, widget) {
             case (.application, _): ApplicationIconTarget()
             case (.paintable(let content), _): StandaloneTarget(content)
             case (.handedOut, _): preconditionFailure("The slot was made when the paintable was handed out")
-            case (.image(let state), let presenters?): presenters.makeImageTarget(for: state)
-            case (.background(let state), let presenters?): presenters.makeBackgroundTarget(for: state)
-            case (.icon(let position), let presenters?): presenters.makeIconTarget(at: position)
+            case (.image(let state), let widget?): makeImageTarget(for: state, in: widget)
+            case (.background(let state), _?): makeBackgroundTarget(for: state)
+            case (.icon(let position), let widget?): makeIconTarget(at: position, in: widget)
             case (_, nil): preconditionFailure("The object is not a GtkWidget")
             }
         }
@@ -181,5 +190,82 @@ final class WidgetSlots {
                 self.forEach { $0.widgetUnrooted() }
             }
         }
+    }
+}
+
+// The targets of the places.
+extension WidgetSlots {
+    /// Creates the target that suits the kind of the widget.
+    ///
+    /// A widget with a GdkPaintable property named `paintable` or `custom-image`, or with a `child`, needs no code
+    /// here. Any other kind needs a line in this function, a type in Targets that implements ``SlotTarget`` (unless
+    /// ``PropertyTarget`` or ``PictureTarget`` fits), and a scenario in WidgetKindScenarios.
+    private func makeImageTarget(for state: ButtonImageState, in widget: WidgetReference) -> any SlotTarget {
+        guard let object = widget.address else { preconditionFailure("The widget was destroyed") }
+        if object.isInstance(of: gtk_picture_get_type()), let picture {
+            if state != .normal { follow(picture) }
+            return PictureTarget(picture, state)
+        }
+        if object.isInstance(of: gtk_image_get_type()) {
+            return PropertyTarget(widget: widget, property: "paintable") { $0.imageSize }
+        }
+        if object.isInstance(of: gtk_window_get_type()) { return WindowIconTarget(window: widget) }
+        if object.isInstance(of: gtk_entry_get_type()) { return makeIconTarget(at: .primary, in: widget) }
+        for property in ["custom-image", "paintable"]
+        where object.hasProperty(property, of: gdk_paintable_get_type()) {
+            // An AdwAvatar without a custom image shows its initials or its icon.
+            return PropertyTarget(
+                widget: widget,
+                property: property,
+                isWithdrawnWithoutSize: property == "custom-image",
+                iconSize: nil
+            )
+        }
+        guard object.hasProperty("child", of: gtk_widget_get_type()), let child else {
+            let type = String(cString: g_type_name_from_instance(object.assumingMemoryBound(to: GTypeInstance.self)))
+            preconditionFailure("\(type) takes neither a paintable nor a child. Use imageBinding(for:setPaintable:).")
+        }
+        if state != .normal { follow(child) }
+        return PictureTarget(child, state)
+    }
+
+    private func makeIconTarget(at position: EntryIconPosition, in widget: WidgetReference) -> any SlotTarget {
+        PropertyTarget(widget: widget, property: "\(position)-icon-paintable") { _ in 16 }
+    }
+
+    private func makeBackgroundTarget(for state: ButtonImageState) -> any SlotTarget {
+        guard let background else { preconditionFailure("The widget was destroyed") }
+        follow(background)
+        let target = PictureTarget(background, state)
+        target.content?.hasSize = false
+        return target
+    }
+
+    /// Updates a presenter when the states of the widget change.
+    private func follow(_ presenter: PicturePresenter) {
+        guard !stateful.contains(where: { $0 === presenter }), let pointer = widget?.pointer else { return }
+        stateful.append(presenter)
+        if stateful.count == 1 {
+            UnsafeMutableRawPointer(pointer).connect("state-flags-changed") { [weak self] in
+                self?.updateStates()
+            }
+        }
+        updateStates()
+    }
+
+    private func updateStates() {
+        guard let pointer = widget?.pointer else { return }
+        var states = ButtonImageState.states(of: gtk_widget_get_state_flags(pointer).rawValue)
+        if isHighlighted { states.insert(.highlighted, at: 0) }
+        for presenter in stateful { presenter.states = states }
+    }
+}
+
+extension UnsafeMutablePointer<GtkWidget> {
+    /// The side of the image of a GtkImage in application pixels (GtkImage:pixel-size, GtkIconSize).
+    fileprivate var imageSize: Int {
+        let size = Int(gtk_image_get_pixel_size(OpaquePointer(self)))
+        if size > 0 { return size }
+        return gtk_image_get_icon_size(OpaquePointer(self)) == GTK_ICON_SIZE_LARGE ? 32 : 16
     }
 }
