@@ -28,6 +28,8 @@ final class PaintableContent {
     private var ticker: FrameTicker?
     /// The intrinsic size in application pixels; 0 if there is none.
     private(set) var size = (width: 0.0, height: 0.0)
+    /// The longer side at which a whole image was last drawn, in application pixels.
+    private(set) var drawnSide = 0.0
 
     /// Receives the size in application pixels at which an image is drawn. It runs within GTK's snapshot, so it must
     /// not change widgets.
@@ -317,7 +319,10 @@ extension PaintableContent {
             drawVisible(in: context)
         }
         displayed.playback?.didDraw(isOnScreen: isOnScreen)
-        if image != nil { onDraw?(width, height) }
+        if let image {
+            if !image.isPartial { drawnSide = max(width, height) }
+            onDraw?(width, height)
+        }
         indicator?.draw(in: context)
     }
 

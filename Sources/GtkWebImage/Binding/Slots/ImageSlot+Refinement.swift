@@ -11,7 +11,6 @@ extension ImageSlot {
         // 10 % slack: slight upscaling is invisible, and resizing a window must not decode at every step.
         let isTooNarrow = Double(image.decodedSize.width) * 1.1 < width * scale
         let isTooLow = Double(image.decodedSize.height) * 1.1 < height * scale
-        target.didDraw(width: width, height: height)
         if isTooNarrow && isTooLow || (isTooNarrow || isTooLow) && isStretched(image) { refineIfNeeded(image) }
     }
 

@@ -13,8 +13,6 @@ final class PropertyTarget: SlotTarget {
     private let isWithdrawnWithoutSize: Bool
     /// Whether the paintable was taken out of the widget because it has no size.
     private var isWithdrawn = false
-    /// The side at which the image was last drawn. A style sheet may give icons another size than their widget (-gtk-icon-size).
-    private var drawnSide = 0.0
     /// The side of the image in application pixels, for widgets that show images at the size of icons.
     private let iconSize: (@MainActor (UnsafeMutablePointer<GtkWidget>) -> Int)?
 
@@ -56,10 +54,6 @@ final class PropertyTarget: SlotTarget {
         }
     }
 
-    func didDraw(width: Double, height: Double) {
-        drawnSide = max(width, height)
-    }
-
     func changed() {
         if isWithdrawnWithoutSize, attach() { place() }
     }
@@ -75,7 +69,8 @@ final class PropertyTarget: SlotTarget {
     func decodeSize() -> DecodeSize? {
         guard let widget = widget.pointer else { return nil }
         if let iconSize {
-            let side = max(iconSize(widget), Int(bounded: drawnSide.rounded(.up)))
+            // A style sheet may give icons another size than their widget (-gtk-icon-size).
+            let side = max(iconSize(widget), Int(bounded: paintable.content.drawnSide.rounded(.up)))
             return .contain(PixelSize(width: side, height: side).scaled(by: widget.deviceScale))
         }
         return widget.coveringSize

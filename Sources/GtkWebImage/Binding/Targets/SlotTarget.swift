@@ -13,9 +13,6 @@ protocol SlotTarget: AnyObject {
     func attach() -> Bool
     /// Called after the paintable has changed.
     func changed()
-    /// Called after the image was drawn, with its size in application pixels. It runs within GTK's snapshot, so it must
-    /// not change widgets.
-    func didDraw(width: Double, height: Double)
     /// The widget that draws the image and whose size counts.
     var area: UnsafeMutablePointer<GtkWidget>? { get }
     /// Whether the widget still has ``area``, which may be a child that the app has replaced.
@@ -32,7 +29,6 @@ extension SlotTarget {
     func prepare() {}
     func changed() {}
     var hasArea: Bool { true }
-    func didDraw(width: Double, height: Double) {}
     var fixedSize: (width: Int, height: Int)? {
         get { nil }
         set { reportFixedSize(newValue) }
