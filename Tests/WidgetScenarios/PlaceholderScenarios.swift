@@ -1,5 +1,6 @@
 internal import CWebImageGtk4
 import FoundationEssentials
+import Glibc
 import GtkWebImage
 import GtkWebImageWidgets
 import WebImageTesting
@@ -186,6 +187,44 @@ extension Scenario {
             expect(ImagePlaceholder.blurHash("no hash") == nil && ImagePlaceholder.thumbHash("?") == nil)
         },
 
+        Scenario("A symbolic paintable has the text color, and a GtkSvg plays only while a widget shows it") {
+            let gate = ServerGate()
+            let stage = try Stage(heldBy: gate)
+            stage.addStyle("* { color: #ff0000; }")
+            let pictures = [stage.addImage(), stage.addImage()]
+            stage.present()
+            // Given an icon of the theme, or on GTK 4.22 a drawing whose left half changes
+            let drawing = try require(makeDrawing() ?? makeIcon())
+            let isSvg = makeDrawing() != nil
+            defer { g_object_unref(UnsafeMutableRawPointer(drawing)) }
+            let placeholder = ImagePlaceholder.paintable(drawing)
+            // When two widgets show it
+            for picture in pictures {
+                picture.setImage(with: stage.url(0x0000FF), placeholder: placeholder, completion: stage.completion)
+            }
+            stage.waitForFrame()
+            expectEqual(rendered(pictures[0].widget)?.color(0.55, 0.5), 0xFF0000)
+            guard isSvg else { return }
+            // Then it plays
+            var colors: Set<UInt32?> = []
+            let isMoving = MainLoopPump.run(until: {
+                stage.waitForFrame()
+                colors.insert(rendered(pictures[0].widget)?.color(0.3, 0.5))
+                return colors.count > 2
+            })
+            expect(isMoving, "\(colors)")
+            // And pauses with the last widget that shows it, hidden or with its image
+            pictures[1].clearImage()
+            expect(isPlaying(drawing))
+            gtk_widget_set_visible(pictures[0].widget, 0)
+            expect(!isPlaying(drawing))
+            gtk_widget_set_visible(pictures[0].widget, 1)
+            expect(isPlaying(drawing))
+            gate.open()
+            stage.waitForResults(2)
+            expect(!isPlaying(drawing))
+        },
+
         Scenario("An icon placeholder is drawn in the middle and never larger than the widget") {
             let stage = try Stage()
             let picture = stage.addImage(width: 10, height: 200)
@@ -224,6 +263,34 @@ extension Scenario {
             gdk_texture_download(still, bytes.baseAddress!.assumingMemoryBound(to: UInt8.self), gsize(width * 4))
         }
         return pixels[height / 2 * width + width / 2] & 0xFFFFFF
+    }
+
+    /// A new GtkSvg whose right half has the text color; `nil` on GTK 4.20 and older.
+    private static func makeDrawing() -> OpaquePointer? {
+        typealias Make = @convention(c) (OpaquePointer?) -> OpaquePointer?
+        guard let function = dlsym(nil, "gtk_svg_new_from_bytes") else { return nil }
+        let drawing = """
+            <svg xmlns="http://www.w3.org/2000/svg" width="100" height="80">
+              <rect x="50" width="50" height="80" fill="url(#gpa:foreground)"/>
+              <rect width="50" height="80"><animate attributeName="fill" values="#000;#0f0;#000" dur="1s" repeatCount="indefinite"/></rect>
+            </svg>
+            """
+        let bytes = g_bytes_new(drawing, gsize(drawing.utf8.count))
+        defer { g_bytes_unref(bytes) }
+        return unsafeBitCast(function, to: Make.self)(bytes)
+    }
+
+    private static func makeIcon() -> OpaquePointer? {
+        let theme = gtk_icon_theme_get_for_display(gdk_display_get_default())
+        let flags = GtkIconLookupFlags(rawValue: 0)
+        return gtk_icon_theme_lookup_icon(theme, "media-playback-stop-symbolic", nil, 32, 1, GTK_TEXT_DIR_LTR, flags)
+    }
+
+    private static func isPlaying(_ drawing: OpaquePointer) -> Bool {
+        var value = GValue()
+        g_value_init(&value, g_type_from_name("gboolean"))
+        g_object_get_property(UnsafeMutablePointer<GObject>(drawing), "playing", &value)
+        return g_value_get_boolean(&value) != 0
     }
 
     private static func gwiIsTexture(_ object: OpaquePointer) -> Bool {

@@ -32,6 +32,8 @@ OPTIONAL_FUNCTION(gdk_cicp_params_set_transfer_function, void, (GObject *, guint
 OPTIONAL_FUNCTION(gdk_cicp_params_set_matrix_coefficients, void, (GObject *, guint))
 OPTIONAL_FUNCTION(gdk_cicp_params_set_range, void, (GObject *, int))
 OPTIONAL_FUNCTION(gdk_cicp_params_build_color_state, void *, (GObject *, GError **))
+// GTK 4.22
+OPTIONAL_FUNCTION(gtk_svg_set_frame_clock, void, (GObject *, GdkFrameClock *))
 // libadwaita 1.0
 OPTIONAL_FUNCTION(adw_style_manager_get_default, GObject *, (void))
 
@@ -96,4 +98,15 @@ GdkTexture *gwi_texture_new(GBytes *bytes, int width, int height, GdkMemoryForma
     GdkTexture *texture = optional_gdk_memory_texture_builder_build()(builder);
     g_object_unref(builder);
     return texture;
+}
+
+gboolean gwi_is_svg(GdkPaintable *paintable) {
+    GType type = optional_gtk_svg_set_frame_clock() ? g_type_from_name("GtkSvg") : 0;
+    return type && g_type_check_instance_is_a((GTypeInstance *)paintable, type);
+}
+
+void gwi_svg_play(GdkPaintable *svg, GdkFrameClock *clock) {
+    if (!clock) g_object_set(svg, "playing", FALSE, NULL);
+    optional_gtk_svg_set_frame_clock()(G_OBJECT(svg), clock);
+    if (clock) g_object_set(svg, "playing", TRUE, NULL);
 }

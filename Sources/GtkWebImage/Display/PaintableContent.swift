@@ -14,6 +14,7 @@ final class PaintableContent {
         var focus = ImagePoint.center
         var isPlaceholder = false
         var playback: PaintablePlayback?
+        var svg: SvgPlayback?
         var observation: SignalConnections?
 
         /// The content to draw now. For an animated image, this is the current frame.
@@ -122,6 +123,7 @@ final class PaintableContent {
     private func display(_ content: Displayed, isContinued: Bool = false) {
         if content.isPlaceholder { finishTransition() }
         displayed.observation?.disconnect()
+        displayed.svg?.stop()
         var next = content
         let content = content.content
         let isSame = content.image != nil && content.image == displayed.content.image
@@ -134,6 +136,7 @@ final class PaintableContent {
         }
         if case .paintable(let paintable) = content { next.observation = observe(paintable) }
         displayed = next
+        playSvg()
         if !hasIntrinsicSize { onSizeLost?() }
         updateSize()
         updateTicker()
@@ -171,6 +174,11 @@ final class PaintableContent {
         let playback = PaintablePlayback(image, playback, in: self)
         if !isOnScreen { playback?.sleep() }
         return playback
+    }
+
+    private func playSvg() {
+        guard case .paintable(let paintable) = displayed.content, displayed.svg == nil, isOnScreen else { return }
+        displayed.svg = SvgPlayback(paintable, in: styleWidget?.pointer)
     }
 
     private func restartPlayback() {
@@ -250,12 +258,14 @@ final class PaintableContent {
 
     func widgetMapped() {
         displayed.playback?.wake()
+        playSvg()
     }
 
     /// Ends what depends on frames, because an unmapped widget has none.
     func widgetUnmapped() {
         finishTransition()
         displayed.playback?.sleep()
+        displayed.svg.take()?.stop()
     }
 }
 

@@ -37,3 +37,9 @@ gboolean gwi_texture_has_display_p3(void);
 
 // Makes a texture of rows without padding. `is_display_p3` demands gwi_texture_has_display_p3().
 GdkTexture *gwi_texture_new(GBytes *bytes, int width, int height, GdkMemoryFormat format, gboolean is_display_p3);
+
+// Whether a paintable is a GtkSvg, which GTK has since 4.22.
+gboolean gwi_is_svg(GdkPaintable *paintable);
+
+// Plays a GtkSvg on a clock, or pauses it without one.
+void gwi_svg_play(GdkPaintable *svg, GdkFrameClock *clock);

@@ -62,7 +62,14 @@ enum DisplayedContent {
             var bounds = context.bounds
             gtk_snapshot_append_color(context.snapshot, &native, &bounds)
         case .paintable(let paintable):
-            gdk_paintable_snapshot(paintable.opaquePointer, context.snapshot, context.width, context.height)
+            let (native, snapshot) = (paintable.opaquePointer, context.snapshot)
+            if let widget = context.widget, paintable.pointer.isInstance(of: gtk_symbolic_paintable_get_type()) {
+                // GTK adds its colors of errors, warnings and success.
+                var color = widget.textColor
+                gtk_symbolic_paintable_snapshot_symbolic(native, snapshot, context.width, context.height, &color, 1)
+            } else {
+                gdk_paintable_snapshot(native, snapshot, context.width, context.height)
+            }
         }
     }
 

@@ -81,6 +81,9 @@ public struct ImagePlaceholder: Sendable {
 
     /// Your own GdkPaintable *, such as a GdkTexture *. The placeholder keeps it alive. It may be animated.
     ///
+    /// A GtkSymbolicPaintable has the text color of the widget. A GtkSvg, for which you need GTK 4.22, plays while a
+    /// widget shows it and the user wants motion.
+    ///
     /// ![A butterfly, which the app draws](placeholder-paintable)
     @preconcurrency @MainActor
     public static func paintable(_ paintable: OpaquePointer) -> ImagePlaceholder {
