@@ -247,7 +247,7 @@ final class WorkerPool: Sendable {
             state.idle.append((worker, .now))
         }
         endWorkers { $0.worker.isDone }
-        reapLater()
+        reapLater(after: idleTime)
     }
 
     private func note(_ fence: DecodeAnswer.Fence?) {
@@ -301,20 +301,20 @@ final class WorkerPool: Sendable {
         for idle in ended { idle.worker.end() }
     }
 
-    private func reapLater() {
+    private func reapLater(after delay: Duration) {
         let isFirst = state.withLock { state in
             defer { state.isReaping = true }
             return !state.isReaping
         }
         guard isFirst else { return }
-        SystemClock().run(after: idleTime) { [weak self] in
+        SystemClock().run(after: delay) { [weak self] in
             guard let self else { return }
             endIdleWorkers(idleFor: idleTime)
-            let isIdle = state.withLock { state in
+            let first = state.withLock { state in
                 state.isReaping = false
-                return !state.idle.isEmpty
+                return state.idle.first?.since
             }
-            if isIdle { reapLater() }
+            if let first { reapLater(after: first + idleTime - .now) }
         }
     }
 
