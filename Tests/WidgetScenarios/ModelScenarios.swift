@@ -83,20 +83,27 @@ extension Scenario {
             let before = model.texts(prefetcher.prefetchedRange)
             // When the order is reversed
             model.reverse()
-            expect(MainLoopPump.run(until: { Set(before).isDisjoint(with: model.texts(prefetcher.prefetchedRange)) }))
+            let manager = model.stage.manager
+            @MainActor func others() -> [String] {
+                let next = model.texts(prefetcher.visibleRange.lowerBound..<prefetcher.prefetchedRange.upperBound)
+                return before.filter { !next.contains($0) }
+            }
+            // Then the prefetches of others end after the layout of the next frame
+            let haveEnded = MainLoopPump.run(until: {
+                let running = manager.runningTasks.map(\.request.url.absoluteString)
+                return manager.pendingChangeCount == 0 && Set(running).isDisjoint(with: others())
+            })
+            expect(haveEnded)
             model.stage.waitForFrame()
             model.expectNoWrongImage()
             gate.open()
-            // Then the images after those on screen are loaded, and the others no longer
+            // And the images after those on screen are loaded
             expect(MainLoopPump.run(until: { model.texts(prefetcher.prefetchedRange).allSatisfy(model.isInMemory) }))
             expect(MainLoopPump.run(until: { model.isAtRest && model.stage.isIdle }))
             model.expectNoWrongImage()
             expect(!prefetcher.prefetchedRange.isEmpty)
             expectEqual(prefetcher.prefetchedRange.lowerBound, prefetcher.visibleRange.upperBound)
-            let positions = prefetcher.visibleRange.lowerBound..<prefetcher.prefetchedRange.upperBound
-            for text in before where !model.texts(positions).contains(text) {
-                expect(!model.isInMemory(text), "\(text) was loaded")
-            }
+            for text in others() { expect(!model.isInMemory(text), "\(text) was loaded") }
             prefetcher.stop()
         },
 
