@@ -123,7 +123,7 @@ final class PaintableContent {
     private func display(_ content: Displayed, isContinued: Bool = false) {
         if content.isPlaceholder { finishTransition() }
         displayed.observation?.disconnect()
-        displayed.svg?.stop()
+        let svg = displayed.svg
         var next = content
         let content = content.content
         let isSame = content.image != nil && content.image == displayed.content.image
@@ -136,6 +136,7 @@ final class PaintableContent {
         }
         if case .paintable(let paintable) = content { next.observation = observe(paintable) }
         displayed = next
+        svg?.stop()
         playSvg()
         if !hasIntrinsicSize { onSizeLost?() }
         updateSize()
@@ -179,6 +180,7 @@ final class PaintableContent {
     private func playSvg() {
         guard case .paintable(let paintable) = displayed.content, displayed.svg == nil, isOnScreen else { return }
         displayed.svg = SvgPlayback(paintable, in: styleWidget?.pointer)
+        displayed.svg?.start()
     }
 
     private func restartPlayback() {

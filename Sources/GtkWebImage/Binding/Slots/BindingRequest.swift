@@ -31,7 +31,7 @@ struct BindingRequest {
         return same.isEquivalent(to: other)
     }
 
-    /// Whether both ask for the same image in the same way. Placeholders and handlers do not count.
+    /// Whether both ask for the same image in the same way. Placeholders, handlers and the manager do not count.
     func isEquivalent(to other: BindingRequest) -> Bool {
         guard options == other.options else { return false }
         return switch (sequence, other.sequence, image, other.image) {

@@ -79,6 +79,8 @@ final class ImageSlot {
         MainLoopDispatcher.shared.dispatch { [weak self] in
             MainActor.assumeIsolated {
                 guard let self else { return }
+                let isAreaMapped = self.target.area.map { gtk_widget_get_mapped($0) != 0 }
+                if isAreaMapped == false { self.target.content?.widgetUnmapped() }
                 if self.isMapped == false { return self.widgetUnmapped() }
                 if case .waitingForMap = self.current?.state { self.widgetMapped() }
             }

@@ -82,7 +82,7 @@ public struct ImagePlaceholder: Sendable {
     /// Your own GdkPaintable *, such as a GdkTexture *. The placeholder keeps it alive. It may be animated.
     ///
     /// A GtkSymbolicPaintable has the text color of the widget. A GtkSvg, for which you need GTK 4.22, plays while a
-    /// widget shows it and the user wants motion.
+    /// widget shows it, unless motion is reduced when it appears. Use such a GtkSvg for placeholders only.
     ///
     /// ![A butterfly, which the app draws](placeholder-paintable)
     @preconcurrency @MainActor
