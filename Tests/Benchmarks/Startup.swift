@@ -42,12 +42,6 @@ struct Startup: ParsableCommand {
             ]
         }
         let empty = Start.median(starts["empty window"] ?? [])
-        defer {
-            let (warm, plain) = (starts["warm"] ?? [], starts["plain GTK"] ?? [])
-            let least = (warm.map(\.shownAfter).min() ?? 0) - (plain.map(\.shownAfter).min() ?? 0)
-            let median = Start.median(warm).shownAfter - Start.median(plain).shownAfter
-            print("warm, after plain GTK: \(Rounds.format(least)) ms (minimum), \(Rounds.format(median)) ms (median)")
-        }
         for name in ["empty window", "plain GTK", "cold", "warm"] {
             let start = Start.median(starts[name] ?? [])
             print("\(name): \(start)")
@@ -57,6 +51,10 @@ struct Startup: ParsableCommand {
             let more = Rounds.format(start.shownAfter - empty.shownAfter)
             print("    the image is on screen \(more) ms after the empty window")
         }
+        let (warm, plain) = (starts["warm"] ?? [], starts["plain GTK"] ?? [])
+        let least = (warm.map(\.shownAfter).min() ?? 0) - (plain.map(\.shownAfter).min() ?? 0)
+        let median = Start.median(warm).shownAfter - Start.median(plain).shownAfter
+        print("warm, after plain GTK: \(Rounds.format(least)) ms (minimum), \(Rounds.format(median)) ms (median)")
     }
 
     /// How many milliseconds later the first image of an app is there when it is decoded in a worker.

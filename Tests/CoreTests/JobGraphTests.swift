@@ -77,10 +77,10 @@ struct JobGraphTests {
         // A task that joins in time keeps the load.
         let late = task("a")
         _ = graph.change { $0.join(late, queriesRenditions: false) }
-        #expect(graph.change { $0.takeAbandonedFetch(fetch, isFinished: false) } == nil)
+        #expect(graph.change { $0.takeAbandonedFetch(fetch, unlessStored: false) } == nil)
         #expect(graph.change { $0.cancel(ObjectIdentifier(late)) }.names == ["abandonLoad"])
-        #expect(graph.change { $0.takeAbandonedFetch(fetch, isFinished: true) } == nil)
-        #expect(graph.change { $0.takeAbandonedFetch(fetch, isFinished: false) } != nil)
+        #expect(graph.change { $0.takeAbandonedFetch(fetch, unlessStored: true) } == nil)
+        #expect(graph.change { $0.takeAbandonedFetch(fetch, unlessStored: false) } != nil)
         #expect(graph.jobs.isEmpty && graph.fetches.isEmpty)
         // An operation that the loader returns too late is cancelled.
         #expect(

@@ -39,8 +39,8 @@ package final class Pipeline: PipelineStage {
             case .cancelLoad(let operation): operation.cancel()
             case .abandonLoad(let fetch, let operation):
                 // A load that is nearly complete is finished for the disk cache.
-                let isFinished = operation.isNearlyComplete && dataCache != nil
-                graph.withLock { $0.takeAbandonedFetch(fetch, isFinished: isFinished) }?.cancel()
+                let isStored = operation.isNearlyComplete && dataCache != nil
+                graph.withLock { $0.takeAbandonedFetch(fetch, unlessStored: isStored) }?.cancel()
             }
         }
     }

@@ -108,11 +108,11 @@ extension JobGraph {
     }
 
     /// Ends an abandoned fetch, unless a task has joined it in the meantime.
-    /// - Parameter isFinished: Whether the load goes on if its bytes are stored.
+    /// - Parameter unlessStored: Whether the load goes on if the fetch stores its bytes.
     /// - Returns: The load to cancel.
-    mutating func takeAbandonedFetch(_ id: Fetch.ID, isFinished: Bool) -> (any FetchOperation)? {
+    mutating func takeAbandonedFetch(_ id: Fetch.ID, unlessStored: Bool) -> (any FetchOperation)? {
         guard let fetch = fetches[id], !fetch.isWanted,
-            !isFinished || !fetch.request.cacheAccess.writes.contains(.originals)
+            !unlessStored || !fetch.request.cacheAccess.writes.contains(.originals)
         else { return nil }
         removeFetch(id)
         return fetch.attempt?.operation
