@@ -220,8 +220,20 @@ extension Scenario {
             expect(!isPlaying(drawing))
             gtk_widget_set_visible(pictures[0].widget, 1)
             expect(isPlaying(drawing))
+            pictures[0].clearImage()
+            expect(!isPlaying(drawing))
+            // Or replaced by the app
+            let button = Button()
+            stage.append(button.widget)
+            button.setImage(with: stage.url(0x0000FF), placeholder: placeholder, completion: stage.completion)
+            expect(MainLoopPump.run(until: { isPlaying(drawing) }))
+            gtk_button_set_label(button.widget.as(GtkButton.self), "Label")
+            expect(MainLoopPump.run(until: { !isPlaying(drawing) }))
+            // And is no longer played with the image
+            pictures[0].setImage(with: stage.url(0x0000FF), placeholder: placeholder, completion: stage.completion)
+            expect(isPlaying(drawing))
             gate.open()
-            stage.waitForResults(2)
+            stage.waitForResults(4)
             expect(!isPlaying(drawing))
         },
 
