@@ -1,7 +1,7 @@
 import Foundation
 import GtkWebImage
 
-/// A page of the gallery: a feature of the library, and the few lines of code that use it.
+/// A page of the gallery: a feature of the library, and what it calls.
 @MainActor
 struct Page {
     /// The name of the page for --page.
