@@ -108,7 +108,7 @@ struct CredentialTests {
     func slow() async throws {
         let (server, gate) = (try server(), AsyncGate())
         let patient = ImageDownloader.patient {
-            $0.idleTimeout = .milliseconds(100)
+            $0.idleTimeout = .seconds(2)
             $0.credential = { _ in
                 try? await gate.wait()
                 return Self.credential
