@@ -129,9 +129,7 @@ struct OddNumberTests {
         }
         let cache = MemoryCache(costLimit: .max)
         cache.trim(toShare: number)
-        var limit = ImageDownloader.RateLimit(perSecond: number, burst: .max)
-        (limit.perSecond, limit.burst) = (number, 0)
-        var bucket = TokenBucket(limit, now: .now)
+        var bucket = TokenBucket(ImageDownloader.RateLimit(perSecond: number, burst: 0), now: .now)
         for _ in 0..<3 { #expect(bucket.take(now: .now).map { $0 <= .seconds(1) } ?? true) }
     }
 
@@ -161,8 +159,7 @@ struct OddNumberTests {
             download.totalTimeout = .seconds(Int64.max)
             (download.inMemoryBodyLimit, download.resumableByteCount) = (integer, integer)
             if integer > 1000 { download.maximumByteCount = integer }
-            download.rateLimit?.perSecond = number
-            download.rateLimit?.burst = integer
+            download.rateLimit = ImageDownloader.RateLimit(perSecond: number, burst: integer)
             var configuration = ImageManager.Configuration()
             configuration.downloader = ImageDownloader(configuration: download)
             var disk = ImageManager.Configuration.DiskCache(directory: directory.path)

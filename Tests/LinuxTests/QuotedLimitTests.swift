@@ -138,7 +138,7 @@ struct QuotedLimitTests {
             "Silent proxy service \\| {time}",
             "do not answer in {time},"
         ),
-        Limit("Slowest transfer", is: CurlTransfer.minimumSpeed, "{bytes} per second while others wait"),
+        Limit("Slowest transfer", is: Exchange.minimumSpeed, "{bytes} per second while others wait"),
         Limit("Partial images", is: ProgressiveOptions().interval, "at most one partial image each {time}"),
         Limit(
             "Prefetches",

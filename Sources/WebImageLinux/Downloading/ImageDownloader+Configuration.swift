@@ -90,6 +90,20 @@ extension ImageDownloader {
         public init() {}
     }
 
+    /// The demand of a server or a proxy for a user name and a password (RFC 9110, 11), for ``Configuration/credential``.
+    public struct CredentialRequest: Sendable {
+        /// The URL that is requested.
+        public let url: URL
+        /// The host that demands the credential: the host of the URL, or the proxy.
+        public let host: String
+        /// Whether a proxy demands it (407), rather than the server (401).
+        public let isFromProxy: Bool
+        /// What the credential is for, as the server or proxy describes it; `nil` if it does not.
+        public let realm: String?
+        /// The number of this question within the load, starting at 1. A higher number means that the last credential was refused.
+        public let attempt: Int
+    }
+
     /// The order in which transfers of the same priority start.
     public enum TransferOrder: Sendable {
         /// The oldest transfer starts first.
@@ -116,9 +130,9 @@ extension ImageDownloader {
     /// A transfer that is not cancelled does not count, so the limit never delays useful work.
     package struct RateLimit: Sendable, Hashable {
         /// The number of starts per second over a longer time, at least 1. Default: 80.
-        package var perSecond: Double
+        package let perSecond: Double
         /// The number of starts that are allowed at once after a pause, at least 1. Default: 25.
-        package var burst: Int
+        package let burst: Int
 
         /// Creates a limit.
         package init(perSecond: Double = 80, burst: Int = 25) {
@@ -155,44 +169,17 @@ extension ImageDownloader.Configuration {
         }
         return name.isEmpty ? library : "\(name) \(library)"
     }
-}
 
-extension ImageDownloader.Configuration {
-    /// Creates the request for a URL of a load. A redirect to another origin gets neither the header fields of the load's options nor
-    /// credentials.
-    /// - Returns: The request before the request modifier.
-    func request(_ url: URL, for key: TransferKey) -> RequestModifier.Request {
-        var headers = key.defaultHeaders.replacingFields(with: ["User-Agent": userAgent]).replacingFields(with: headers)
-        if url.isSameOrigin(as: key.url) {
-            headers = headers.replacingFields(with: key.options.headers)
-        } else {
-            headers = headers.filter { !Self.secretFields.contains($0.key.lowercased()) }
-        }
-        return RequestModifier.Request(url: url, headers: headers)
-    }
-
-    /// The public keys for the host of a URL, in the syntax of libcurl; `nil` if none are pinned.
-    func pinnedPublicKeys(for url: URL) -> String? {
-        let keys = keysByName(for: url)
-        guard !keys.isEmpty else { return nil }
-        let known = Set(keys.values.joined()).sorted().map { "sha256//\($0)" }
-        // With an empty list, no certificate matches.
-        return known.isEmpty ? "sha256//" : known.joined(separator: ";")
-    }
-
-    /// The public keys that are pinned for the host of a URL.
-    func pinnedKeys(for url: URL) -> Set<String> { Set(keysByName(for: url).values.joined()) }
-
-    private func keysByName(for url: URL) -> [String: Set<String>] {
-        guard !pinnedPublicKeys.isEmpty else { return [:] }
+    /// The public keys that are pinned for the host of a URL; `nil` if there is no list for the host.
+    func pinnedKeys(for url: URL) -> Set<String>? {
+        guard !pinnedPublicKeys.isEmpty else { return nil }
         // Host names have more than one spelling.
         let host = CurlAddress.host(of: url)
-        return pinnedPublicKeys.filter { name, _ in
+        let lists = pinnedPublicKeys.filter { name, _ in
             URL(string: "https://\(name)/").map(CurlAddress.host) ?? name.lowercased() == host
         }
+        return lists.isEmpty ? nil : Set(lists.values.joined())
     }
-
-    private static let secretFields: Set<String> = ["authorization", "cookie", "proxy-authorization"]
 }
 
 extension URL {

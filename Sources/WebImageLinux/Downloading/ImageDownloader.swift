@@ -20,26 +20,16 @@ public final class ImageDownloader: NetworkLoading {
 
     /// Creates a downloader. Its thread starts with the first request.
     public init(configuration: Configuration = Configuration()) {
-        commands = CurlCommandQueue(configuration, .desktop)
+        commands = CurlCommandQueue(configuration, .desktop, startThread: startDetachedThread)
     }
 
-    /// - Parameters:
-    ///   - proxyTimeLimit: The time after which a load continues without the answer of the lookup.
-    ///   - proxyLookup: Replaces the desktop's proxy lookup; see ``Proxy/system``.
+    /// Tests replace the lookup of the desktop's proxy, and the start of the thread.
     init(
         configuration: Configuration,
-        proxyTimeLimit: Duration = ProxyResolver.standardTimeLimit,
-        proxyLookup: @escaping @Sendable (URL) -> [String]?
+        proxies: ProxyResolver,
+        startThread: @escaping CurlCommandQueue.ThreadStarter = startDetachedThread
     ) {
-        commands = CurlCommandQueue(configuration, ProxyResolver(timeLimit: proxyTimeLimit, lookUp: proxyLookup))
-    }
-
-    /// - Parameter startThread: Starts a thread that runs a closure. Returns 0 or an error number. Tests replace it.
-    init(
-        configuration: Configuration,
-        startThread: @escaping @Sendable (@escaping @Sendable () -> Void) -> Int32
-    ) {
-        commands = CurlCommandQueue(configuration, .desktop, startThread: startThread)
+        commands = CurlCommandQueue(configuration, proxies, startThread: startThread)
     }
 
     deinit {
@@ -91,17 +81,15 @@ public final class ImageDownloader: NetworkLoading {
     /// already known. Asynchronous modifiers, ``Configuration/credential`` and cookies apply only when the request is sent,
     /// so their fields are missing here. A cached response that varies by one of these fields is validated by its server.
     public func headers(for request: LoaderRequest) -> [String: String] {
-        let configuration = configuration
-        let plain = configuration.request(request.url, for: TransferKey(request))
-        let modifier = request.options.requestModifier ?? configuration.requestModifier
-        var modified = plain
-        if case .immediate(let modify) = modifier?.function {
-            guard let answer = modify(plain) else { return [:] }
-            modified = answer
-            modified.headers = answer.headers.withUniqueNames(since: plain.headers)
+        var first = TransferRequest(TransferKey(request), configuration)
+        let plain = first.plainMessage
+        first.message = plain
+        if case .immediate(let modify) = first.modifier?.function {
+            guard let modified = modify(plain) else { return [:] }
+            first.message = modified
+            first.message.headers = modified.headers.withUniqueNames(since: plain.headers)
         }
-        let own = modified.url.isSameOrigin(as: request.url) ? request.options.credential : nil
-        return modified.adding(own ?? .init(userOf: modified.url)).headers
+        return first.messageWithCredential.headers
     }
 
     package func lateFields(of request: LoaderRequest) -> LateFields {

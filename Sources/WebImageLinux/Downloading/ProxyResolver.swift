@@ -22,17 +22,11 @@ enum ProxyChoice: Sendable, Equatable {
 /// While a lookup exceeds the time limit, libcurl chooses the proxy for all URLs: images appear, but without the
 /// desktop's proxy. An app that must not bypass its proxy sets it in the downloader's configuration.
 final class ProxyResolver: Sendable {
-    private struct Answer {
-        let choice: ProxyChoice
-        let expires: ContinuousClock.Instant
-    }
-
     private struct State {
-        var queue: WorkQueue?
-        var answers: [String: Answer] = [:]
+        var answers: [String: (choice: ProxyChoice, expires: ContinuousClock.Instant)] = [:]
         /// The completions of the waiting and running lookups, by number.
         var waiting: [UInt64: @Sendable (ProxyChoice) -> Void] = [:]
-        var lastNumber: UInt64 = 0
+        var serial = Serial()
         /// Whether a lookup has exceeded the time limit and none has been answered since.
         var isHanging = false
     }
@@ -43,6 +37,7 @@ final class ProxyResolver: Sendable {
 
     private let timeLimit: Duration
     private let lookUp: @Sendable (URL) -> [String]?
+    private let queue = WorkQueue(name: "gwi-proxy", threadCount: 1)
     private let state = Mutex(State())
 
     /// - Parameters:
@@ -63,9 +58,8 @@ final class ProxyResolver: Sendable {
         }
         guard let resolver = makeDesktopResolver() else { return nil }
         // GLib falls back to this resolver on a machine without a proxy service.
-        guard String(cString: g_type_name_from_instance(asTypeInstance(resolver))) != "GDummyProxyResolver" else {
-            return nil
-        }
+        let instance = UnsafeMutableRawPointer(resolver).assumingMemoryBound(to: GTypeInstance.self)
+        guard String(cString: g_type_name_from_instance(instance)) != "GDummyProxyResolver" else { return nil }
         guard let list = g_proxy_resolver_lookup(resolver, url.absoluteString, nil, nil) else { return nil }
         defer { g_strfreev(list) }
         var proxies: [String] = []
@@ -114,33 +108,30 @@ final class ProxyResolver: Sendable {
 
     /// Whether environment variables set a proxy for this program or session.
     static var isSetByEnvironment: Bool {
-        ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].contains(where: isSet)
+        // libcurl ignores an empty variable.
+        ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+            .contains { ProxyChoice.variable($0)?.isEmpty == false }
     }
-
-    /// Whether a variable names a proxy. libcurl ignores an empty variable.
-    private static func isSet(_ name: String) -> Bool { getenv(name).map { $0.pointee != 0 } ?? false }
 
     /// - Returns: The proxy if it is known; else `nil`, and `completion` receives it later on another thread.
     func choice(for url: URL, completion: @escaping @Sendable (ProxyChoice) -> Void) -> ProxyChoice? {
         guard let origin = Self.origin(of: url) else { return .environment }
         let key = origin.absoluteString
         let now = ContinuousClock.now
-        let (known, lookup) = state.withLock { state -> (ProxyChoice?, (queue: WorkQueue, number: UInt64)?) in
+        let (known, number) = state.withLock { state -> (ProxyChoice?, UInt64) in
             state.answers = state.answers.filter { $0.value.expires > now }
-            if let answer = state.answers[key] { return (answer.choice, nil) }
-            if state.isHanging { return (.environment, nil) }
-            let queue = state.queue ?? WorkQueue(name: "gwi-proxy", threadCount: 1)
-            state.queue = queue
-            state.lastNumber += 1
-            state.waiting[state.lastNumber] = completion
-            return (nil, (queue, state.lastNumber))
+            if let answer = state.answers[key] { return (answer.choice, 0) }
+            if state.isHanging { return (.environment, 0) }
+            let number = state.serial.next()
+            state.waiting[number] = completion
+            return (nil, number)
         }
-        guard let lookup else { return known }
-        guard lookup.queue.start() == 0 else {
-            state.withLock { _ = $0.waiting.removeValue(forKey: lookup.number) }
+        guard known == nil else { return known }
+        guard queue.start() == 0 else {
+            state.withLock { _ = $0.waiting.removeValue(forKey: number) }
             return .environment
         }
-        lookup.queue.submit { self.run(lookup.number, origin) }
+        queue.submit { self.run(number, origin) }
         return nil
     }
 
@@ -158,7 +149,7 @@ final class ProxyResolver: Sendable {
         SystemClock().run(after: timeLimit) { self.stopWaiting(for: number) }
         let choice = Self.choice(lookUp(origin))
         let completion = state.withLock { state in
-            state.answers[key] = Answer(choice: choice, expires: .now + Self.lifetime)
+            state.answers[key] = (choice, .now + Self.lifetime)
             state.isHanging = false
             return state.waiting.removeValue(forKey: number)
         }
@@ -197,8 +188,4 @@ final class ProxyResolver: Sendable {
         }
         return .direct
     }
-}
-
-private func asTypeInstance(_ object: OpaquePointer) -> UnsafeMutablePointer<GTypeInstance> {
-    UnsafeMutableRawPointer(object).assumingMemoryBound(to: GTypeInstance.self)
 }

@@ -13,27 +13,33 @@ struct LookupLimitTests {
         return limit
     }
 
+    /// Whether a transfer of a host starts.
+    private func starts(_ limit: inout LookupLimit, _ host: String, at time: ContinuousClock.Instant) -> Bool {
+        guard !limit.pause(host, now: time) else { return false }
+        limit.noteStart(for: host, now: time)
+        return true
+    }
+
     @Test("After the first few, a host gets one lookup a second until one is answered or the time is over")
     func pauses() {
         var limit = usedUp("a", at: start)
-        let first = limit.pauses("a", now: start)
-        let second = limit.pauses("a", now: start + .milliseconds(999))
-        #expect(!first && second && limit.nextStart == start + LookupLimit.pause)
+        let first = starts(&limit, "a", at: start)
+        let second = starts(&limit, "a", at: start + .milliseconds(999))
+        #expect(first && !second && limit.nextStart == start + LookupLimit.interval)
         // Other hosts do not wait.
-        let other = limit.pauses("b", now: start)
-        #expect(!other)
+        let other = starts(&limit, "b", at: start)
+        #expect(other && limit.isPaused("a") && !limit.isPaused("b"))
         // A second later the next one starts
         let ended = limit.endPauses(now: start + .seconds(1))
-        let third = limit.pauses("a", now: start + .seconds(1))
-        let fourth = limit.pauses("a", now: start + .seconds(1))
-        #expect(ended == ["a"] && !third && fourth)
+        let third = starts(&limit, "a", at: start + .seconds(1))
+        let fourth = starts(&limit, "a", at: start + .seconds(1))
+        #expect(ended == ["a"] && third && !fourth)
         // Until an answer comes, or the time is over
         var later = limit
-        let answered = limit.noteAnswer(for: "a")
-        let fifth = limit.pauses("a", now: start + .seconds(1))
-        #expect(answered == ["a"] && !fifth)
-        let last = later.pauses("a", now: start + LookupLimit.window)
-        #expect(!last)
+        let wasWaiting = limit.noteAnswer(for: "a")
+        let fifth = starts(&limit, "a", at: start + .seconds(1))
+        let last = starts(&later, "a", at: start + LookupLimit.window)
+        #expect(wasWaiting && fifth && last)
     }
 
     @Test("Thirty thousand hosts without an answer cost no more each than a thousand", .timeLimit(.minutes(5)))
@@ -52,8 +58,8 @@ struct LookupLimitTests {
         #expect(limit.hostCount == 1)
         // One that a transfer waits for is kept.
         limit = usedUp("a", at: start)
-        _ = limit.pauses("a", now: start)
-        _ = limit.pauses("a", now: start)
+        _ = starts(&limit, "a", at: start)
+        _ = starts(&limit, "a", at: start)
         limit.noteLeftBehind(for: "b", now: start + LookupLimit.window * 2)
         #expect(limit.nextStart != nil && limit.hostCount == 2)
     }

@@ -282,7 +282,7 @@ struct QueueTests {
     func noThread() throws {
         let server = try LocalImageServer { _ in .ok(Download.body, contentType: "image/png") }
         let (starts, permits) = (EventLog<Int>(), EventLog<Int>())
-        let downloader = ImageDownloader(configuration: ImageDownloader.Configuration()) { body in
+        let downloader = ImageDownloader(configuration: .init(), proxies: .desktop) { body in
             starts.add(0)
             return permits.all.isEmpty ? EAGAIN : startDetachedThread(body)
         }

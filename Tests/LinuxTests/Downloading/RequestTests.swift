@@ -268,10 +268,11 @@ struct RequestTests {
         let proxy = try LocalImageServer { _ in .ok(Data("proxied".utf8), contentType: "image/png") }
         let server = try server()
         let asked = EventLog<String>()
-        let desktop = ImageDownloader(configuration: ImageDownloader.Configuration()) { url in
+        let resolver = ProxyResolver { url in
             asked.add(url.host() ?? "")
             return url.host() == "far.example" ? ["weird://x", "http://127.0.0.1:\(proxy.port)"] : ["direct://"]
         }
+        let desktop = ImageDownloader(configuration: .init(), proxies: resolver)
         let far = URL(string: "http://far.example/image.png")!
         #expect(try Download(desktop, far).end().data == Data("proxied".utf8))
         #expect(try Download(desktop, server.url("/a")).end().data == Download.body)
@@ -290,11 +291,12 @@ struct RequestTests {
         let server = try server()
         let asked = EventLog<String>()
         let release = EventLog<Int>()
-        let downloader = ImageDownloader(configuration: .init(), proxyTimeLimit: .milliseconds(50)) { url in
+        let resolver = ProxyResolver(timeLimit: .milliseconds(50)) { url in
             asked.add(url.absoluteString)
             release.wait { !$0.isEmpty }
             return nil
         }
+        let downloader = ImageDownloader(configuration: .init(), proxies: resolver)
         // When the lookup hangs, the load goes on all the same, and the next one does not wait.
         let url = URL(string: "http://user:password@127.0.0.1:\(server.port)/path?token=1#x")!
         #expect(try Download(downloader, url).end().data == Download.body)
@@ -311,7 +313,7 @@ struct RequestTests {
         let server = try server()
         let release = EventLog<Int>()
         let (looking, answered) = (EventLog<Int>(), EventLog<Int>())
-        let downloader = ImageDownloader(configuration: .init(), proxyTimeLimit: .seconds(3)) { url in
+        let resolver = ProxyResolver(timeLimit: .seconds(3)) { url in
             if url.host() == "127.0.0.1" {
                 looking.add(1)
                 release.wait { !$0.isEmpty }
@@ -321,6 +323,7 @@ struct RequestTests {
             poll(nil, 0, 500)
             return ["http://127.0.0.1:\(proxy.port)"]
         }
+        let downloader = ImageDownloader(configuration: .init(), proxies: resolver)
         // When the lookups together take longer than the limit
         let downloads = (0..<8).map { Download(downloader, URL(string: "http://host\($0).example/a")!) }
         for download in downloads { #expect(try download.end().data == Data("proxied".utf8)) }
@@ -349,11 +352,12 @@ struct RequestTests {
         let server = try server()
         let looking = EventLog<Int>()
         let release = EventLog<Int>()
-        let downloader = ImageDownloader(configuration: ImageDownloader.Configuration()) { _ in
+        let resolver = ProxyResolver { _ in
             looking.add(1)
             release.wait { !$0.isEmpty }
             return nil
         }
+        let downloader = ImageDownloader(configuration: .init(), proxies: resolver)
         let cancelled = Download(downloader, server.url("/a"))
         looking.wait { !$0.isEmpty }
         cancelled.cancel()

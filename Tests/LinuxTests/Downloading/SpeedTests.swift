@@ -57,21 +57,17 @@ struct SpeedTests {
         let now = ContinuousClock.now
         for (scheme, window) in [("http", 5), ("https", 64)] {
             let url = try #require(URL(string: "\(scheme)://a.example/a"))
-            let transfer = CurlTransfer(
-                TransferKey(LoaderRequest(url: url)),
-                number: 1,
-                age: 1,
-                configuration: ImageDownloader.Configuration()
-            )
+            let request = TransferRequest(TransferKey(LoaderRequest(url: url)), ImageDownloader.Configuration())
+            let exchange = Exchange(request, budget: nil)
             // Nothing is too slow before the first byte has arrived.
-            #expect(!transfer.isTooSlow(now: now) && !transfer.isTooSlow(now: now + .seconds(100)))
-            _ = [UInt8](repeating: 0x61, count: 100).withUnsafeBytes { transfer.receiveHeaderLine($0) }
-            #expect(!transfer.isTooSlow(now: now))
-            #expect(!transfer.isTooSlow(now: now + .seconds(window) - .milliseconds(1)))
+            #expect(!exchange.isTooSlow(now: now) && !exchange.isTooSlow(now: now + .seconds(100)))
+            _ = [UInt8](repeating: 0x61, count: 100).withUnsafeBytes { exchange.receiveHeaderLine($0) }
+            #expect(!exchange.isTooSlow(now: now))
+            #expect(!exchange.isTooSlow(now: now + .seconds(window) - .milliseconds(1)))
             // A record a window is enough.
-            transfer.receivedByteCount += 16 << 10
-            #expect(!transfer.isTooSlow(now: now + .seconds(window)))
-            #expect(transfer.isTooSlow(now: now + .seconds(2 * window)))
+            exchange.bodyByteCount += 16 << 10
+            #expect(!exchange.isTooSlow(now: now + .seconds(window)))
+            #expect(exchange.isTooSlow(now: now + .seconds(2 * window)))
         }
     }
 

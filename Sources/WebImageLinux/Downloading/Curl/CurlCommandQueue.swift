@@ -8,8 +8,7 @@ enum CurlCommand: Sendable {
     case updatePriority(CurlFetchOperation)
     case startStreaming(CurlFetchOperation)
     case useProxy(TransferNumber, ProxyChoice)
-    /// The app has answered a question of a transfer. The second number identifies the question.
-    case useAnswer(TransferNumber, UInt64, AppQuestion.Answer)
+    case useAnswer(TransferNumber, AppQuestion.Answer)
     /// Bodies have been decoded, so there is room for others.
     case useRoom
     case cancelAll
@@ -43,7 +42,7 @@ final class CurlCommandQueue: Sendable {
     init(
         _ configuration: ImageDownloader.Configuration,
         _ proxyResolver: ProxyResolver,
-        startThread: @escaping ThreadStarter = startDetachedThread
+        startThread: @escaping ThreadStarter
     ) {
         self.proxyResolver = proxyResolver
         self.startThread = startThread

@@ -46,9 +46,7 @@ final class CurlFetchOperation: FetchOperation {
     func startStreaming() {
         commands.post(.startStreaming(self))
     }
-}
 
-extension CurlFetchOperation {
     /// The error if the app refuses to load a URL that the request leads to.
     func refusal(of target: URL) -> ImageError? {
         guard request.shouldLoad?(target) == false else { return nil }

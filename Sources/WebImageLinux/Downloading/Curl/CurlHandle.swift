@@ -129,6 +129,28 @@ extension CurlHandle {
         return fields
     }
 
+    /// The times and counts of the last transfer.
+    var metrics: TransferMetrics {
+        func time(_ info: CURLINFO) -> Duration { .microseconds(offset(info)) }
+        var metrics = TransferMetrics()
+        metrics.nameLookup = time(CURLINFO_NAMELOOKUP_TIME_T)
+        metrics.connect = max(metrics.nameLookup, time(CURLINFO_CONNECT_TIME_T))
+        metrics.secureConnect = max(metrics.connect, time(CURLINFO_APPCONNECT_TIME_T))
+        metrics.firstByte = max(metrics.secureConnect, time(CURLINFO_STARTTRANSFER_TIME_T))
+        metrics.total = max(metrics.firstByte, time(CURLINFO_TOTAL_TIME_T))
+        metrics.receivedByteCount = offset(CURLINFO_SIZE_DOWNLOAD_T)
+        metrics.isReusedConnection = long(CURLINFO_NUM_CONNECTS) == 0
+        metrics.protocolName =
+            switch long(CURLINFO_HTTP_VERSION) {
+            case Int(CURL_HTTP_VERSION_1_0): "HTTP/1.0"
+            case Int(CURL_HTTP_VERSION_1_1): "HTTP/1.1"
+            case Int(CURL_HTTP_VERSION_2_0): "HTTP/2"
+            case Int(CURL_HTTP_VERSION_3): "HTTP/3"
+            default: ""
+            }
+        return metrics
+    }
+
     func long(_ info: CURLINFO) -> Int {
         var value = 0
         gwi_curl_get_long(easy, info, &value)

@@ -8,34 +8,32 @@ extension CurlThread {
     /// The longest time for which a server's Retry-After is respected.
     private static let longestPause = Duration.seconds(300)
 
+    /// The transfers that libcurl performs.
+    private var running: some Collection<CurlTransfer> { active.values.filter { $0.exchange.handle != nil } }
+
     /// Concludes the exchanges that libcurl has ended.
     /// - Returns: Whether there were any.
     func concludeExchanges() -> Bool {
         var messageCount: Int32 = 0
         var hasEnded = false
-        while let message = curl_multi_info_read(multi, &messageCount) {
-            guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle,
-                let transfer = running[easy]
+        while let message = curl_multi_info_read(multi, &messageCount)?.pointee {
+            guard message.msg == CURLMSG_DONE,
+                let transfer = active.values.first(where: { $0.exchange.handle?.easy == message.easy_handle }),
+                let handle = transfer.exchange.handle
             else { continue }
-            // The handle is released after this, because libcurl keeps the status and the metrics in it.
-            let handle = transfer.exchange.handle
             hasEnded = true
-            noteLookup(of: transfer, message.pointee.data.result)
-            if handle?.long(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_1_1) {
-                unsharedOrigins.insert(transfer.exchange.request.message.url.origin)
-            }
-            guard !transfer.exchange.needsFreshConnection(after: message.pointee.data.result) else {
+            let (url, code) = (transfer.exchange.request.message.url, message.data.result)
+            if handle.long(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_1_1) { unsharedOrigins.insert(url.origin) }
+            guard !transfer.exchange.needsFreshConnection(after: code) else {
                 repeatExchange(of: transfer)
                 continue
             }
-            let outcome = transfer.conclude(message.pointee.data.result)
-            if case .finished(.failure(let error)) = outcome { notePause(error, transfer.exchange.request.message.url) }
-            switch outcome {
-            case .finished: break
-            case .nextExchange: handle.map(release)
-            // The exchange is kept until the app has answered.
-            case .question: transfer.exchange.handle.take().map(release)
-            }
+            noteLookup(of: transfer, handle, code)
+            let outcome = transfer.conclude(code)
+            // The handle is released only now, because libcurl keeps the status and the metrics in it.
+            transfer.exchange.handle = nil
+            curl_multi_remove_handle(multi, handle.easy)
+            if case .finished(.failure(let error)) = outcome { notePause(error, url) }
             proceed(transfer, outcome)
         }
         return hasEnded
@@ -49,51 +47,48 @@ extension CurlThread {
         separate(now: now)
         var ended = active.values.filter { $0.isOverdue(multi, now: now) }
         if let waiting = queue.starvation() {
-            guard ended.isEmpty else { return end(ended) }
-            let slow = running.values.filter { transfer in
+            let slow = running.filter { transfer in
                 guard transfer.priority.rank <= waiting.rank,
                     queue.runningCount(of: transfer.host) > waiting.runningCount
                 else {
-                    transfer.pace = nil
+                    transfer.exchange.pace = nil
                     return false
                 }
-                return transfer.isTooSlow(now: now)
+                return transfer.exchange.isTooSlow(now: now)
             }
-            ended = slow.max { queue.runningCount(of: $0.host) < queue.runningCount(of: $1.host) }.map { [$0] } ?? []
-            if !ended.isEmpty { queue.favorHosts(with: waiting.runningCount) }
+            let slowest = slow.max { queue.runningCount(of: $0.host) < queue.runningCount(of: $1.host) }
+            if ended.isEmpty, let slowest {
+                ended = [slowest]
+                queue.favorHosts(with: waiting.runningCount)
+            }
         } else {
-            for transfer in running.values { transfer.pace = nil }
+            for transfer in running { transfer.exchange.pace = nil }
         }
-        return end(ended)
+        for transfer in ended {
+            finish(transfer, .failure(transfer.tooSlow))
+            guard let port = transfer.exchange.shutDownPort else { continue }
+            for other in running where other.exchange.waits(forPort: port) { repeatExchange(of: other) }
+        }
+        return !ended.isEmpty
     }
 
     /// Opens a connection for each transfer that has waited too long to share one.
     private func separate(now: ContinuousClock.Instant) {
-        for transfer in running.values where transfer.needsOwnConnection(now: now) {
+        for transfer in running where transfer.needsOwnConnection(now: now) {
             let start = transfer.exchange.launchedAt
-            guard running.values.contains(where: { $0.host == transfer.host && $0.exchange.launchedAt < start }) else {
-                continue
+            if running.contains(where: { $0.host == transfer.host && $0.exchange.launchedAt < start }) {
+                repeatExchange(of: transfer, since: start)
             }
-            repeatExchange(of: transfer, connectStart: start)
         }
     }
 
     /// Repeats the exchange of a transfer on a new connection.
-    private func repeatExchange(of transfer: CurlTransfer, connectStart: ContinuousClock.Instant? = nil) {
+    /// - Parameter start: The time from which the limit for connecting counts.
+    private func repeatExchange(of transfer: CurlTransfer, since start: ContinuousClock.Instant = .now) {
         let old = transfer.exchange
-        old.handle.take().map(release)
-        let connection = Exchange.Connection.fresh(since: connectStart)
-        transfer.exchange = Exchange(old.request, budget: transfer.budget, connection: connection)
+        if let handle = old.handle { curl_multi_remove_handle(multi, handle.easy) }
+        transfer.exchange = Exchange(old.request, budget: transfer.budget, connectStart: start)
         launch(transfer)
-    }
-
-    private func end(_ slow: [CurlTransfer]) -> Bool {
-        for transfer in slow {
-            finish(transfer, .failure(transfer.tooSlow))
-            guard case .shutDown(let port) = transfer.exchange.socketState else { continue }
-            for other in running.values where other.exchange.waits(forPort: port) { repeatExchange(of: other) }
-        }
-        return !slow.isEmpty
     }
 
     private func notePause(_ error: ImageError, _ url: URL) {
@@ -102,43 +97,20 @@ extension CurlThread {
         pauses[url.origin] = (.now + min(pause, Self.longestPause), status)
     }
 
-    /// The error of a transfer to a server that must not be asked for a while.
-    func pauseError(of transfer: CurlTransfer) -> ImageError? {
-        guard !pauses.isEmpty, let pause = pauses[transfer.exchange.request.message.url.origin], pause.end > .now else {
-            return nil
-        }
-        return ImageError(
-            .badStatus,
-            url: transfer.url,
-            reason: "The server has answered with status \(pause.status) and wants to be asked later",
-            remedy: "Load the image again after the time in retryAfter.",
-            head: ResponseHead(url: transfer.exchange.request.message.url, status: pause.status),
-            retryAfter: pause.end - .now
-        )
-    }
-
-    /// Ends the waiting transfers of a suspended downloader that was released, because nothing can resume it.
-    func cancelWaitingTransfers() {
-        for transfer in transfers.values {
-            if case .running = transfer.phase { continue }
-            finish(transfer, .failure(.cancelled(transfer.url)))
-        }
-    }
-
-    /// Ends a transfer whose last operation was cancelled.
-    func cancel(_ transfer: CurlTransfer) {
-        keepPartialBody(of: transfer)
-        remove(transfer)
-    }
-
     /// Where decryptors of the app run.
     private static let decryption = WorkQueue(name: "gwi-decrypt", threadCount: 2)
 
+    /// Ends a transfer: it gives up what it occupies, and its operations get the result. A transfer whose operations were all
+    /// cancelled has none, and uses up its token.
     func finish(_ transfer: CurlTransfer, _ result: Result<LoaderResult, ImageError>) {
-        if case .failure = result { keepPartialBody(of: transfer) }
-        giveTokenBack(of: transfer)
+        guard transfers[transfer.key] === transfer else { return }
         let (url, operations, exchange) = (transfer.url, transfer.operations, transfer.exchange)
-        remove(transfer)
+        if case .failure = result, configuration.resumableByteCount > 0, let body = exchange.partialBody {
+            resumableBodies.put(body, for: transfer.key, limit: configuration.resumableByteCount)
+        }
+        if !operations.isEmpty { giveTokenBack(of: transfer) }
+        transfers[transfer.key] = nil
+        withdraw(transfer)
         guard case .success(let loaded) = result, !loaded.isNotModified, let head = exchange.head,
             let decryptor = exchange.request.decryptor
         else {
@@ -156,40 +128,31 @@ extension CurlThread {
         }
     }
 
-    private func keepPartialBody(of transfer: CurlTransfer) {
-        guard configuration.resumableByteCount > 0, let body = transfer.exchange.partialBody else { return }
-        resumableBodies.put(body, for: transfer.key, limit: configuration.resumableByteCount)
-    }
-
-    /// Records that the name server has answered, even if it answered that the host does not exist.
-    private func noteLookup(of transfer: CurlTransfer, _ result: CURLcode) {
-        let isFailed = result == CURLE_COULDNT_RESOLVE_HOST || result == CURLE_COULDNT_RESOLVE_PROXY
-        guard isFailed || transfer.exchange.handle?.hasAddress == true else { return }
-        transfer.exchange.hasEndedLookup = true
-        for host in lookups.noteAnswer(for: transfer.host) { queue.release(host) }
-    }
-
-    /// Records whether an abandoned transfer leaves a lookup behind.
-    private func noteLookup(of transfer: CurlTransfer) {
-        guard !transfer.exchange.hasEndedLookup, let handle = transfer.exchange.handle else { return }
-        if handle.hasAddress || handle.isConnected {
-            for host in lookups.noteAnswer(for: transfer.host) { queue.release(host) }
-        } else if !running.values.contains(where: { $0.host == transfer.host && $0.exchange.handle?.hasAddress == true }
-        ) {
-            lookups.noteLeftBehind(for: transfer.host, now: .now)
+    /// Takes a transfer out of its phase: it gives up its place or its question, and its handle.
+    func withdraw(_ transfer: CurlTransfer) {
+        if let handle = transfer.exchange.handle {
+            noteLookup(of: transfer, handle)
+            transfer.exchange.handle = nil
+            curl_multi_remove_handle(multi, handle.easy)
         }
+        switch transfer.phase {
+        case .queued: queue.remove(transfer)
+        case .running: queue.leave(transfer.host)
+        case .asking(_, let task): task.cancel()
+        }
+        active[transfer.number] = nil
     }
 
-    private func remove(_ transfer: CurlTransfer) {
-        noteLookup(of: transfer)
-        if transfers[transfer.key] === transfer { transfers[transfer.key] = nil }
-        withdraw(transfer)
-        transfer.phase = .ended
-        transfer.exchange.handle.take().map(release)
-    }
-
-    private func release(_ handle: CurlHandle) {
-        running[handle.easy] = nil
-        curl_multi_remove_handle(multi, handle.easy)
+    /// Records whether the name server has answered, even if it answered that the host does not exist, or the transfer leaves
+    /// its lookup behind.
+    private func noteLookup(of transfer: CurlTransfer, _ handle: CurlHandle, _ result: CURLcode = CURLE_OK) {
+        let isAnswered =
+            handle.hasAddress || handle.isConnected || result == CURLE_COULDNT_RESOLVE_HOST
+            || result == CURLE_COULDNT_RESOLVE_PROXY
+        if isAnswered {
+            queue.noteAnswer(for: transfer.host)
+        } else if !running.contains(where: { $0.host == transfer.host && $0.exchange.handle?.hasAddress == true }) {
+            queue.noteLookupLeftBehind(for: transfer.host)
+        }
     }
 }

@@ -9,22 +9,18 @@ final class CurlThread {
     let commands: CurlCommandQueue
     private(set) var configuration: ImageDownloader.Configuration
     var isSuspended = false
-    private var publishedCounts = (running: 0, waiting: 0)
     let multi: UnsafeMutableRawPointer
     /// Created after libcurl is initialized, because creating it would initialize libcurl.
     let sharedState: CurlSharedState
     /// The waiting and running transfers.
     var transfers: [TransferKey: CurlTransfer] = [:]
-    var queue: TransferQueue
+    var queue = TransferQueue()
     /// The transfers that have left the queue and have deadlines: running transfers, and transfers that ask the app.
     var active: [TransferNumber: CurlTransfer] = [:]
-    /// The transfers that libcurl performs, by easy handle.
-    var running: [UnsafeMutableRawPointer: CurlTransfer] = [:]
     var resumableBodies = ResumableBodies()
-    var bucket: (limit: ImageDownloader.RateLimit, tokens: TokenBucket)?
+    var bucket: TokenBucket?
     /// When the rate limit allows the next transfer; `nil` if it does not delay any.
     var nextToken: ContinuousClock.Instant?
-    var lookups = LookupLimit()
     /// When the machine woke up or changed the network. Connections from before may be dead.
     var networkChange: ContinuousClock.Instant?
     /// The seconds for which idle connections are kept.
@@ -39,16 +35,9 @@ final class CurlThread {
     /// Whether the downloader was released: the thread ends after the remaining transfers.
     private var isStopping = false
 
-    /// A multi handle that any thread may use to wake the network thread.
-    ///
-    /// @unchecked: curl_multi_wakeup is the only function of libcurl that may be called from any thread.
-    private struct Waker: @unchecked Sendable {
-        let multi: UnsafeMutableRawPointer
-    }
-
     /// - Returns: 0, or the error number if the system starts no thread.
     static func start(_ commands: CurlCommandQueue, _ startThread: CurlCommandQueue.ThreadStarter) -> Int32 {
-        ExitGuard.register()
+        _ = ExitGuard.registration
         // A Thread of Foundation would make every app load Foundation with its Unicode data.
         return startThread {
             gwi_thread_set_name("gwi-network")
@@ -66,10 +55,9 @@ final class CurlThread {
     private init?(_ commands: CurlCommandQueue) {
         self.commands = commands
         configuration = commands.configuration
-        queue = TransferQueue(TransferQueue.Limits(configuration))
         ExitGuard.enter()
         gwi_curl_initialize()
-        ExitGuard.registerAgain()
+        _ = ExitGuard.secondRegistration
         sharedState = CurlSharedState()
         let made = curl_multi_init()
         guard let multi = made, curl_multi_wakeup(multi) == CURLM_OK else {
@@ -81,18 +69,20 @@ final class CurlThread {
     }
 
     private func run() {
-        let waker = Waker(multi: multi)
-        commands.setWake { curl_multi_wakeup(waker.multi) }
+        // curl_multi_wakeup is the only function of libcurl that may be called from any thread.
+        nonisolated(unsafe) let multi = multi
+        commands.setWake { curl_multi_wakeup(multi) }
         configure()
         while true {
             for command in commands.takeAll() { handle(command) }
-            if isStopping, isSuspended { cancelWaitingTransfers() }
+            // Nothing can resume a suspended downloader that was released.
+            if isStopping, isSuspended { cancel { if case .running = $0.phase { false } else { true } } }
             startWaitingTransfers()
             var count: Int32 = 0
             curl_multi_perform(multi, &count)
             // An ended transfer makes room for a waiting one.
             if concludeExchanges() || endSlowTransfers(), queue.waitingCount > 0 { continue }
-            publishCounts()
+            commands.counts = (queue.runningCount, transfers.count - queue.runningCount)
             if isStopping, transfers.isEmpty { break }
             let timeout = pollTimeout
             ExitGuard.leave()
@@ -112,7 +102,7 @@ final class CurlThread {
         let now = ContinuousClock.now
         let isIdle = transfers.isEmpty
         let check = now + (queue.starvation() == nil ? .seconds(isIdle ? 3600 : 60) : .milliseconds(500))
-        let deadlines = active.values.map(\.deadline) + [nextToken, lookups.nextStart, check]
+        let deadlines = active.values.map(\.deadline) + [nextToken, queue.nextLookup, check]
         let first = deadlines.lazy.compactMap { $0 }.min() ?? now
         return max(1, (first - now).timeoutMilliseconds.boundedSum(1))
     }
@@ -121,7 +111,7 @@ final class CurlThread {
         configuration = commands.configuration
         isSuspended = commands.isSuspended
         // libcurl's own limit for each host is not set, because it counts all hosts behind a proxy as one.
-        queue.setLimits(TransferQueue.Limits(configuration))
+        queue.configure(configuration)
         // By default libcurl keeps four connections for each running transfer, so it closes some when a burst ends.
         gwi_curl_multi_set_long(
             multi,
@@ -129,15 +119,8 @@ final class CurlThread {
             min(max(32, configuration.maximumConcurrentTransfers.boundedProduct(4)), Int(Int32.max))
         )
         if bucket?.limit != configuration.rateLimit {
-            bucket = configuration.rateLimit.map { ($0, TokenBucket($0, now: .now)) }
+            bucket = configuration.rateLimit.map { TokenBucket($0, now: .now) }
         }
-    }
-
-    private func publishCounts() {
-        let counts = (running: queue.runningCount, waiting: transfers.count - queue.runningCount)
-        guard publishedCounts != counts else { return }
-        publishedCounts = counts
-        commands.counts = publishedCounts
     }
 }
 
@@ -149,8 +132,12 @@ extension CurlThread {
             if !operation.isCancelled { join(operation) }
         case .cancel(let operation):
             guard let transfer = transfers[TransferKey(operation.request)] else { return }
-            transfer.leave(operation)
-            if transfer.operations.isEmpty { cancel(transfer) } else { updatePriority(of: transfer) }
+            transfer.operations.removeAll { $0 === operation }
+            if transfer.operations.isEmpty {
+                finish(transfer, .failure(.cancelled(transfer.url)))
+            } else {
+                updatePriority(of: transfer)
+            }
         case .updatePriority(let operation):
             if let transfer = transfers[TransferKey(operation.request)] { updatePriority(of: transfer) }
         case .startStreaming(let operation):
@@ -163,12 +150,12 @@ extension CurlThread {
             }
             transfer.exchange.request.proxy = choice
             launch(transfer)
-        case .useAnswer(let transfer, let number, let answer):
-            use(answer, for: number, of: transfer)
+        case .useAnswer(let number, let answer):
+            if let transfer = active[number] { proceed(transfer, answer(transfer)) }
         case .useRoom:
             isWaitingForRoom = false
         case .cancelAll:
-            for transfer in transfers.values { finish(transfer, .failure(.cancelled(transfer.url))) }
+            cancel { _ in true }
         case .trimParts(let share):
             resumableBodies.trim(to: Int(bounded: Double(configuration.resumableByteCount) * share))
         case .noteNetworkChange:
@@ -182,7 +169,7 @@ extension CurlThread {
 
     private func join(_ operation: CurlFetchOperation) {
         let key = TransferKey(operation.request)
-        if let error = refusal(of: operation, transfers[key]) {
+        if operation.request.shouldLoad != nil, let error = refusal(of: operation, transfers[key]) {
             operation.send(.finished(.failure(error)))
             return
         }
@@ -207,16 +194,18 @@ extension CurlThread {
     /// The error if the app refuses the destination of a request: the URL as libcurl reads it, or the target of a
     /// redirect that its transfer has followed.
     private func refusal(of operation: CurlFetchOperation, _ transfer: CurlTransfer?) -> ImageError? {
-        guard operation.request.shouldLoad != nil else { return nil }
         let url = operation.request.url
         var targets = transfer?.exchange.request.redirectTargets ?? []
         if let read = CurlAddress.normalized(url), read.host() != url.host()?.lowercased() {
             targets.insert(read, at: 0)
         }
-        for target in targets {
-            if let error = operation.refusal(of: target) { return error }
+        return targets.lazy.compactMap { operation.refusal(of: $0) }.first
+    }
+
+    private func cancel(where isCancelled: (CurlTransfer) -> Bool) {
+        for transfer in transfers.values where isCancelled(transfer) {
+            finish(transfer, .failure(.cancelled(transfer.url)))
         }
-        return nil
     }
 
     private func updatePriority(of transfer: CurlTransfer) {

@@ -7,20 +7,16 @@ import Synchronization
 /// register none (`gwi_curl_initialize`), but ignores that if another library of the app has used it before. A handler
 /// of this type runs before those handlers, waits until no thread is inside, and lets none in again.
 enum ExitGuard {
-    /// @unchecked: a read-write lock may be used by several threads.
-    private struct Lock: @unchecked Sendable {
-        let pointer = UnsafeMutablePointer<pthread_rwlock_t>.allocate(capacity: 1)
-
-        init() {
-            var attributes = pthread_rwlockattr_t()
-            pthread_rwlockattr_init(&attributes)
-            // Threads that enter repeatedly must not keep the handler waiting.
-            pthread_rwlockattr_setkind_np(&attributes, Int32(PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP))
-            pthread_rwlock_init(pointer, &attributes)
-        }
-    }
-
-    private static let lock = Lock()
+    /// A read-write lock, which several threads may use.
+    nonisolated(unsafe) private static let lock = {
+        let lock = UnsafeMutablePointer<pthread_rwlock_t>.allocate(capacity: 1)
+        var attributes = pthread_rwlockattr_t()
+        pthread_rwlockattr_init(&attributes)
+        // Threads that enter repeatedly must not keep the handler waiting.
+        pthread_rwlockattr_setkind_np(&attributes, Int32(PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP))
+        pthread_rwlock_init(lock, &attributes)
+        return lock
+    }()
 
     /// The seconds to wait. The process exits even if a closure of the app holds up a network thread.
     private static let longestWait = 2
@@ -28,25 +24,21 @@ enum ExitGuard {
     /// Enters libcurl. It does not return once the process exits.
     static func enter() {
         while isClosed.load(ordering: .acquiring) { pause() }
-        pthread_rwlock_rdlock(lock.pointer)
+        pthread_rwlock_rdlock(lock)
     }
 
-    static func leave() { pthread_rwlock_unlock(lock.pointer) }
+    static func leave() { pthread_rwlock_unlock(lock) }
 
     /// Registers the handler on a thread of the app, before there is a network thread. A handler that a network thread
     /// registers may come too late for an exit that has begun, and OpenSSL 3.6 frees its memory in a destructor, which
     /// runs after all handlers.
-    static func register() { _ = first }
-
-    private static let first: Void = add()
+    static let registration: Void = register()
 
     /// Registers the handler again after a library was initialized, so that it runs before the handler of that library.
     /// The calling thread must have entered libcurl.
-    static func registerAgain() { _ = second }
+    static let secondRegistration: Void = register()
 
-    private static let second: Void = add()
-
-    private static func add() {
+    private static func register() {
         // The process has already run its handlers.
         if atexit({ ExitGuard.close() }) != 0 { isClosed.store(true, ordering: .releasing) }
     }
@@ -59,6 +51,6 @@ enum ExitGuard {
         var end = timespec()
         clock_gettime(CLOCK_REALTIME, &end)
         end.tv_sec += longestWait
-        pthread_rwlock_timedwrlock(lock.pointer, &end)
+        pthread_rwlock_timedwrlock(lock, &end)
     }
 }

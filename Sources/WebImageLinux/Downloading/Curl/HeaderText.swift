@@ -1,3 +1,5 @@
+import Glibc
+
 /// Header fields as text. Fields are bytes (RFC 9110, 5.5), which servers compare when a client sends them back.
 ///
 /// A value that is not UTF-8 gets a character of the private use area for each byte above 127, so that sending it
@@ -8,11 +10,8 @@ enum HeaderText {
     static func text(of bytes: UnsafePointer<CChar>) -> String {
         if let text = String(validatingCString: bytes), !text.unicodeScalars.contains(where: isByte) { return text }
         var scalars = String.UnicodeScalarView()
-        var next = bytes
-        while next.pointee != 0 {
-            let byte = UInt8(bitPattern: next.pointee)
+        for byte in UnsafeRawBufferPointer(start: bytes, count: strlen(bytes)) {
             scalars.append(byte < 128 ? Unicode.Scalar(byte) : Unicode.Scalar(first + UInt32(byte)) ?? "?")
-            next += 1
         }
         return String(scalars)
     }
@@ -20,13 +19,8 @@ enum HeaderText {
     /// The bytes of a text, followed by a zero byte.
     static func bytes(of text: String) -> [CChar] {
         guard text.unicodeScalars.contains(where: isByte) else { return Array(text.utf8CString) }
-        var bytes: [UInt8] = []
-        for scalar in text.unicodeScalars {
-            if isByte(scalar) {
-                bytes.append(UInt8(scalar.value - first))
-            } else {
-                bytes += UTF8.encode(scalar) ?? .init()
-            }
+        let bytes = text.unicodeScalars.flatMap { scalar in
+            isByte(scalar) ? [UInt8(scalar.value - first)] : Array(UTF8.encode(scalar) ?? .init())
         }
         return bytes.map { CChar(bitPattern: $0) } + [0]
     }

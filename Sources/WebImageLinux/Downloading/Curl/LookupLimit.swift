@@ -20,7 +20,7 @@ struct LookupLimit {
     /// How long a lookup counts as left behind.
     static let window = Duration.seconds(30)
     /// The time between two lookups during a pause.
-    static let pause = Duration.seconds(1)
+    static let interval = Duration.seconds(1)
 
     private var hosts: [String: Host] = [:]
     /// When outdated hosts were last removed.
@@ -31,13 +31,13 @@ struct LookupLimit {
     /// The number of known hosts.
     var hostCount: Int { hosts.count }
 
-    /// When the next waiting transfer may start.
+    /// When the next host may be looked up.
     var nextStart: ContinuousClock.Instant? { hosts.values.compactMap(\.nextStart).min() }
 
     /// Records that a transfer has ended without an address.
     mutating func noteLeftBehind(for host: String, now: ContinuousClock.Instant) {
         // Hosts that are not asked again must not pile up. Removing them once a second avoids quadratic time for thousands.
-        if lastRemoval.map({ $0 + Self.pause <= now }) ?? true {
+        if lastRemoval.map({ $0 + Self.interval <= now }) ?? true {
             lastRemoval = now
             for (host, var known) in hosts where known.nextStart == nil {
                 known.left.removeAll { $0 + Self.window <= now }
@@ -48,29 +48,28 @@ struct LookupLimit {
     }
 
     /// Records that a host has an address.
-    /// - Returns: The host, if transfers were waiting for its address.
-    mutating func noteAnswer(for host: String) -> [String] {
-        guard !hosts.isEmpty, let known = hosts.removeValue(forKey: host) else { return [] }
-        return known.nextStart == nil ? [] : [host]
-    }
+    /// - Returns: Whether its transfers were waiting.
+    mutating func noteAnswer(for host: String) -> Bool { hosts.removeValue(forKey: host)?.nextStart != nil }
 
-    /// Whether a transfer must wait. If not, it counts as started.
-    mutating func pauses(_ host: String, now: ContinuousClock.Instant) -> Bool {
-        guard !hosts.isEmpty, var known = hosts[host] else { return false }
-        defer { hosts[host] = known }
+    /// Records the start of a transfer.
+    mutating func noteStart(for host: String, now: ContinuousClock.Instant) { hosts[host]?.lastStart = now }
+
+    /// Whether the transfers of a host wait.
+    func isPaused(_ host: String) -> Bool { hosts[host]?.nextStart != nil }
+
+    /// Makes the transfers of a host wait if it may not be looked up.
+    /// - Returns: Whether they wait.
+    mutating func pause(_ host: String, now: ContinuousClock.Instant) -> Bool {
+        guard var known = hosts[host] else { return false }
         known.left.removeAll { $0 + Self.window <= now }
-        if known.left.count >= Self.freeCount, let last = known.lastStart, last + Self.pause > now {
-            known.nextStart = last + Self.pause
-            return true
-        }
-        known.lastStart = now
-        known.nextStart = nil
-        return false
+        let next = known.left.count < Self.freeCount ? nil : known.lastStart.map { $0 + Self.interval }
+        known.nextStart = next.flatMap { $0 > now ? $0 : nil }
+        hosts[host] = known
+        return known.nextStart != nil
     }
 
     /// - Returns: The hosts whose transfers may start again.
     mutating func endPauses(now: ContinuousClock.Instant) -> [String] {
-        guard !hosts.isEmpty else { return [] }
         let ended = hosts.filter { $0.value.nextStart.map { $0 <= now } ?? false }.map(\.key)
         for host in ended { hosts[host]?.nextStart = nil }
         return ended

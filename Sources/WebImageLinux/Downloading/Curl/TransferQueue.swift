@@ -7,48 +7,23 @@ import WebImageCore
 /// slow hosts do not occupy all of it. A step looks at few of the hosts, however many wait.
 struct TransferQueue {
     /// The place of a host in line, which depends on its next transfer.
-    private struct Turn {
+    private struct Turn: Equatable {
         let priority: ImagePriority
         let runningCount: Int
         /// The transfer, by its number in the queue of the host.
         let transfer: UInt64
-        /// The number in the queue of hosts.
-        var place: UInt64 = 0
-
-        func isSame(as other: Turn) -> Bool {
-            (priority, runningCount, transfer) == (other.priority, other.runningCount, other.transfer)
-        }
     }
 
     private struct Host {
         var waiting = PriorityQueue<CurlTransfer>()
         var runningCount = 0
-        /// Whether its transfers may not start for now.
-        var isHeld = false
-        var turn: Turn?
+        /// The turn, and its number in the queue of hosts.
+        var turn: (turn: Turn, place: UInt64)?
     }
 
-    struct Limits {
-        let total: Int
-        let perHost: Int
-        let order: QueueOrder
-
-        init(_ configuration: ImageDownloader.Configuration) {
-            total = max(1, configuration.maximumConcurrentTransfers)
-            perHost = max(1, configuration.maximumTransfersPerHost)
-            order =
-                switch configuration.transferOrder {
-                case .firstInFirstOut: .oldestFirst
-                case .lastInFirstOut: .newestFirst
-                }
-        }
-
-        /// The number of running transfers from which a host may start another one only if it has fewer running than
-        /// there are places left.
-        var shared: Int { total - total / 4 }
-    }
-
-    private var limits: Limits
+    private var totalLimit = 1
+    private var hostLimit = 1
+    private var order = QueueOrder.oldestFirst
     private var hosts: [String: Host] = [:]
     /// The hosts that have a turn, by the number of their running transfers.
     private var turns: [PriorityQueue<String>] = []
@@ -56,13 +31,12 @@ struct TransferQueue {
     private var favoredCount = 0
     private(set) var waitingCount = 0
     private(set) var runningCount = 0
+    private var lookups = LookupLimit()
 
-    init(_ limits: Limits) {
-        self.limits = limits
-    }
-
-    mutating func setLimits(_ limits: Limits) {
-        self.limits = limits
+    mutating func configure(_ configuration: ImageDownloader.Configuration) {
+        totalLimit = max(1, configuration.maximumConcurrentTransfers)
+        hostLimit = max(1, configuration.maximumTransfersPerHost)
+        order = configuration.transferOrder == .lastInFirstOut ? .newestFirst : .oldestFirst
         for name in Array(hosts.keys) { update(name) }
     }
 
@@ -74,7 +48,7 @@ struct TransferQueue {
             isResumed: isResumed,
             age: transfer.age
         )
-        transfer.phase = .queued(number: number)
+        transfer.phase = .queued(number: number, since: .now)
         waitingCount += 1
         update(transfer.host)
     }
@@ -93,40 +67,56 @@ struct TransferQueue {
         update(transfer.host)
     }
 
-    /// Removes and returns the next transfer that may run, and counts it as running.
-    mutating func pop() -> CurlTransfer? {
-        guard let host = nextHost(), let transfer = hosts[host]?.waiting.pop(limits.order) else { return nil }
-        transfer.phase = .running
-        waitingCount -= 1
-        favoredCount = 0
-        enter(host)
-        return transfer
+    /// The next transfer that may run.
+    mutating func next() -> CurlTransfer? {
+        while let host = nextHost() {
+            guard lookups.pause(host, now: .now) else { return hosts[host]?.waiting.first(order) }
+            update(host)
+        }
+        return nil
     }
 
-    /// The transfer that ``pop()`` would return.
-    mutating func first() -> CurlTransfer? {
-        nextHost().flatMap { hosts[$0]?.waiting.first(limits.order) }
+    /// Counts the transfer that ``next()`` has returned as running.
+    mutating func start(_ transfer: CurlTransfer) {
+        guard case .queued(let number, let time) = transfer.phase else { return }
+        _ = hosts[transfer.host]?.waiting.remove(number)
+        transfer.phase = .running
+        transfer.waitingTime += .now - time
+        waitingCount -= 1
+        favoredCount = 0
+        enter(transfer.host)
+    }
+
+    /// Moves a running transfer to another host, such as the target of a redirect.
+    /// - Returns: Whether the host has room. If not, the transfer keeps its place.
+    mutating func move(_ transfer: CurlTransfer, to host: String) -> Bool {
+        guard !lookups.pause(host, now: .now), runningCount(of: host) < hostLimit else {
+            update(host)
+            return false
+        }
+        leave(transfer.host)
+        transfer.host = host
+        enter(host)
+        return true
     }
 
     /// The priority and the number of running transfers of a host that waits for room although it has less than its
     /// share; `nil` if there is none.
     mutating func starvation() -> (rank: Int, runningCount: Int)? {
-        guard runningCount >= limits.total, waitingCount > 0 else { return nil }
-        let share = max(1, limits.total / max(1, hosts.count))
+        guard runningCount >= totalLimit, waitingCount > 0 else { return nil }
+        let share = max(1, totalLimit / max(1, hosts.count))
         return bestCount(below: share).map { ($0.priority.rank, $0.runningCount) }
     }
 
     /// Gives the next place to a host that has no more running transfers than the host that the place was made for.
     mutating func favorHosts(with runningCount: Int) { favoredCount = runningCount + 1 }
 
-    /// Whether one more transfer of a host may run, apart from the total limit.
-    func hasRoom(_ host: String) -> Bool { runningCount(of: host) < limits.perHost }
-
     func runningCount(of host: String) -> Int { hosts[host]?.runningCount ?? 0 }
 
-    mutating func enter(_ host: String) {
+    private mutating func enter(_ host: String) {
         hosts[host, default: Host()].runningCount += 1
         runningCount += 1
+        lookups.noteStart(for: host, now: .now)
         update(host)
     }
 
@@ -137,22 +127,27 @@ struct TransferQueue {
         update(host)
     }
 
-    /// Makes the transfers of a host wait until ``release(_:)``.
-    mutating func hold(_ host: String) {
-        hosts[host, default: Host()].isHeld = true
-        update(host)
+    /// When the next host that waits because of its lookups may be looked up.
+    var nextLookup: ContinuousClock.Instant? { lookups.nextStart }
+
+    /// Lets the hosts whose lookups may go on have their turns.
+    mutating func resumeLookups() {
+        for host in lookups.endPauses(now: .now) { update(host) }
     }
 
-    mutating func release(_ host: String) {
-        guard hosts[host] != nil else { return }
-        hosts[host]?.isHeld = false
-        update(host)
+    mutating func noteLookupLeftBehind(for host: String) { lookups.noteLeftBehind(for: host, now: .now) }
+
+    /// Records that the name server has answered for a host, so that its transfers do not wait.
+    mutating func noteAnswer(for host: String) {
+        if lookups.noteAnswer(for: host) { update(host) }
     }
 
     private mutating func nextHost() -> String? {
-        guard runningCount < limits.total, waitingCount > 0 else { return nil }
-        let limit = runningCount < limits.shared ? Int.max : max(limits.total - runningCount, favoredCount)
-        return bestCount(below: limit).flatMap { turns[$0.runningCount].first(limits.order) }
+        guard runningCount < totalLimit, waitingCount > 0 else { return nil }
+        // From this number on, a host may start another transfer only if it has fewer running than there are places left.
+        let isShared = runningCount >= totalLimit - totalLimit / 4
+        let limit = isShared ? max(totalLimit - runningCount, favoredCount) : Int.max
+        return bestCount(below: limit).flatMap { turns[$0.runningCount].first(order) }
     }
 
     /// The number of running transfers of the next host, among hosts below a limit.
@@ -168,18 +163,17 @@ struct TransferQueue {
     /// Updates the turn of a host to its next transfer.
     private mutating func update(_ name: String) {
         // The host is not copied, because that would copy its queue.
-        guard let runningCount = hosts[name]?.runningCount, let isHeld = hosts[name]?.isHeld else { return }
-        let next = runningCount < limits.perHost && !isHeld ? hosts[name]?.waiting.first(limits.order) : nil
+        guard let runningCount = hosts[name]?.runningCount else { return }
+        let next = runningCount < hostLimit && !lookups.isPaused(name) ? hosts[name]?.waiting.first(order) : nil
         let turn = next.map { Turn(priority: $0.priority, runningCount: runningCount, transfer: $0.queueNumber ?? 0) }
-        if let old = hosts[name]?.turn {
-            if let turn, turn.isSame(as: old) { return }
-            _ = turns[old.runningCount].remove(old.place)
+        if let (old, place) = hosts[name]?.turn {
+            guard old != turn else { return }
+            _ = turns[old.runningCount].remove(place)
             hosts[name]?.turn = nil
         }
-        if var turn {
+        if let turn {
             while turns.count <= runningCount { turns.append(PriorityQueue()) }
-            turn.place = turns[runningCount].push(name, turn.priority, age: next?.age ?? 0)
-            hosts[name]?.turn = turn
+            hosts[name]?.turn = (turn, turns[runningCount].push(name, turn.priority, age: next?.age ?? 0))
         } else if runningCount == 0, hosts[name]?.waiting.count == 0 {
             hosts[name] = nil
         }

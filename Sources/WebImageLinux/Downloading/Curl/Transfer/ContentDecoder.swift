@@ -29,6 +29,7 @@ final class ContentDecoder {
     private var receivedCount = 0
     private var decodedCount = 0
     private var converter: OpaquePointer?
+    private let output: UnsafeMutableRawBufferPointer
     /// The first bytes, until they identify the format.
     private var head: [UInt8] = []
     /// Whether a coding has begun and not ended.
@@ -54,10 +55,12 @@ final class ContentDecoder {
         default: return nil
         }
         self.maximumByteCount = maximumByteCount
+        output = .allocate(byteCount: 64 << 10, alignment: 1)
     }
 
     deinit {
         if let converter { g_object_unref(UnsafeMutableRawPointer(converter)) }
+        output.deallocate()
     }
 
     /// Whether a field names a coding other than the identity.
@@ -108,31 +111,20 @@ final class ContentDecoder {
         _ bytes: UnsafeRawBufferPointer,
         _ body: (UnsafeRawBufferPointer) -> Bool
     ) throws(Failure) -> Bool {
-        let result: Result<Bool, Failure> = withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 1) { output in
-            var rest = bytes
-            do throws(Failure) {
-                while !hasEnded {
-                    guard let count = try step(&rest, into: output) else { return .success(true) }
-                    decodedCount += count
-                    let limit = max(Self.freeByteCount, receivedCount * Self.maximumRatio)
-                    guard decodedCount <= limit else { throw .tooDense }
-                    let decoded = UnsafeRawBufferPointer(rebasing: output[..<count])
-                    if count > 0, !body(decoded) { return .success(false) }
-                }
-                // Bytes after the last member are padding.
-                return .success(true)
-            } catch {
-                return .failure(error)
-            }
+        var rest = bytes
+        while !hasEnded {
+            guard let count = try step(&rest) else { return true }
+            decodedCount += count
+            let limit = max(Self.freeByteCount, receivedCount * Self.maximumRatio)
+            guard decodedCount <= limit else { throw .tooDense }
+            if count > 0, !body(UnsafeRawBufferPointer(rebasing: output[..<count])) { return false }
         }
-        return try result.get()
+        // Bytes after the last member are padding.
+        return true
     }
 
     /// - Returns: The number of decoded bytes; `nil` if more input is needed.
-    private func step(
-        _ rest: inout UnsafeRawBufferPointer,
-        into output: UnsafeMutableRawBufferPointer
-    ) throws(Failure) -> Int? {
+    private func step(_ rest: inout UnsafeRawBufferPointer) throws(Failure) -> Int? {
         if !isOpen {
             // This is between the members of a gzip file (RFC 1952, 2.2).
             guard let byte = rest.first else { return nil }

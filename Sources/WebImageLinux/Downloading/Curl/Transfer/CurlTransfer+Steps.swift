@@ -1,19 +1,33 @@
 import FoundationEssentials
 import WebImageCore
 
+/// A question that the app must answer before a transfer continues.
+struct AppQuestion: Sendable {
+    /// Continues the transfer on the network thread.
+    typealias Answer = @Sendable (CurlTransfer) -> CurlTransfer.Outcome
+
+    /// The closure of the app, as the subject of a sentence.
+    let subject: String
+    /// When the transfer stops waiting; `nil` if it waits for a user and the load has no time limit.
+    let deadline: ContinuousClock.Instant?
+    /// The error if there is no answer by then.
+    let silence: ImageError
+    /// Asks the app, and returns what its answer means.
+    let ask: @Sendable () async throws -> Answer
+
+    func answer() async -> Answer {
+        do {
+            return try await ask()
+        } catch {
+            return { [subject] in .failed($0.exchange.error(error, of: subject)) }
+        }
+    }
+}
+
 // The steps from one exchange to the next: the request modifier, credentials, and redirects.
 extension CurlTransfer {
     /// The maximum number of times that a load asks for a credential of one server or proxy.
     private static let maximumAttemptCount = 3
-
-    /// Prepares the first exchange.
-    /// - Parameters:
-    ///   - configuration: The current configuration of the downloader.
-    ///   - part: The body of an earlier, interrupted transfer.
-    func begin(_ configuration: ImageDownloader.Configuration, resuming part: PartialBody?) -> Outcome {
-        exchange.request = TransferRequest(key, configuration, resuming: part)
-        return prepare(exchange.request)
-    }
 
     /// Prepares an exchange, which may involve waiting for the request modifier.
     func prepare(_ next: TransferRequest) -> Outcome {
@@ -29,10 +43,18 @@ extension CurlTransfer {
         case .immediate(let modify):
             return use(modify(request.message), for: request)
         case .asynchronous(let modify):
-            let question = AppQuestion("The request modifier \(modifier.key)", refusal: exchange.refusedRequest) {
-                [request] in .request(try await modify(request.message), for: request)
-            }
-            return .question(question)
+            let subject = "The request modifier \(modifier.key)"
+            let deadline = ContinuousClock.now + request.idleTimeout
+            return .question(
+                AppQuestion(
+                    subject: subject,
+                    deadline: totalDeadline.map { min($0, deadline) } ?? deadline,
+                    silence: exchange.unanswered(subject)
+                ) { [request] in
+                    let modified = try await modify(request.message)
+                    return { $0.use(modified, for: request) }
+                }
+            )
         }
     }
 
@@ -63,21 +85,8 @@ extension CurlTransfer {
 
     private func send(_ request: TransferRequest) -> Outcome {
         exchange = Exchange(request, budget: budget)
+        isPrepared = true
         return .nextExchange
-    }
-
-    /// Continues with an answer of the app.
-    func goOn(with answer: AppQuestion.Answer, to question: AppQuestion) -> Outcome {
-        switch answer {
-        case .request(let modified, let request): return use(modified, for: request)
-        case .credential(let credential):
-            if let challenge = exchange.challenge {
-                exchange.request.answers[challenge.party] = (credential, challenge.scheme)
-            }
-            return send(exchange.request)
-        case .refusal: return .failed(question.refusal)
-        case .failure(let failure): return .failed(exchange.error(failure, of: question))
-        }
     }
 }
 
@@ -113,9 +122,15 @@ extension CurlTransfer {
             realm: challenge.realm,
             attempt: attempt
         )
+        // A timeout would be retried, and the user asked again.
         return .question(
-            AppQuestion("The closure for credentials", refusal: error, waitsForUser: true) {
-                await ask(demand).map { .credential($0) } ?? .refusal
+            AppQuestion(subject: "The closure for credentials", deadline: totalDeadline, silence: error) {
+                guard let credential = await ask(demand) else { return { _ in .failed(error) } }
+                return { transfer in
+                    var request = transfer.exchange.request
+                    request.answers[party] = (credential, challenge.scheme)
+                    return transfer.send(request)
+                }
             }
         )
     }
@@ -126,19 +141,13 @@ extension CurlTransfer {
     /// Follows the redirect of the exchange, to the target that the app chooses.
     func followRedirect() -> Outcome {
         exchange.noteRedirect()
-        let (target, configuration) = (exchange.redirectTarget, exchange.request.configuration)
-        guard let target else { return .failed(exchange.badRedirect("its target is not a URL")) }
-        guard exchange.request.redirectCount <= configuration.maximumRedirects else {
-            let cause = "it is one more than the limit of \(configuration.maximumRedirects)"
-            return .failed(exchange.badRedirect(cause))
+        let limit = exchange.request.configuration.maximumRedirects
+        guard exchange.request.redirectCount <= limit else {
+            return .failed(exchange.badRedirect("it is one more than the limit of \(limit)"))
         }
-        return follow(target)
-    }
-
-    private func follow(_ target: URL) -> Outcome {
-        guard target.host()?.isEmpty == false || target.scheme?.hasPrefix("http") == false else {
-            return .failed(exchange.badRedirect("its target is not a URL"))
-        }
+        guard let target = exchange.redirectTarget,
+            target.host()?.isEmpty == false || target.scheme?.hasPrefix("http") == false
+        else { return .failed(exchange.badRedirect("its target is not a URL")) }
         guard ["http", "https"].contains(target.scheme?.lowercased() ?? "") else {
             return .failed(exchange.badRedirect("its target has the scheme \(target.scheme ?? "")"))
         }
@@ -157,7 +166,7 @@ extension CurlTransfer {
         let refusals = operations.map { ($0, $0.refusal(of: target)) }
         guard refusals.contains(where: { $0.1 == nil }) else { return refusals.first?.1 }
         for case (let operation, let error?) in refusals {
-            leave(operation)
+            operations.removeAll { $0 === operation }
             operation.send(.finished(.failure(error)))
         }
         return nil

@@ -9,8 +9,8 @@ typealias TransferNumber = UInt64
 /// One transfer for all operations that want it: an HTTP exchange, or several if the server redirects. Only the network
 /// thread uses it.
 ///
-/// The order is ``begin(_:resuming:)``, then ``launch(on:share:idleAge:)``, ``receive(_:)`` for each chunk of the body, and
-/// ``conclude(_:)``, which may ask for the next exchange.
+/// The order is ``prepare(_:)``, then ``launch(on:)``, ``receive(_:)`` for each chunk of the body, and ``conclude(_:)``, which may
+/// prepare the next exchange.
 final class CurlTransfer {
     /// What follows an exchange.
     enum Outcome {
@@ -27,45 +27,30 @@ final class CurlTransfer {
     /// The progress of the transfer.
     enum Phase {
         /// The transfer waits for a place, under a number in the queue of its host.
-        case queued(number: UInt64)
+        case queued(number: UInt64, since: ContinuousClock.Instant)
         case running
-        /// The transfer waits for an answer of the app. It occupies no place, so that other transfers do not wait for the app.
-        case asking(Asking)
-        case ended
-    }
-
-    /// A question that the app was asked.
-    struct Asking {
-        let question: AppQuestion
-        /// Distinguishes the answer from the answer to an earlier question of the transfer.
-        let number: UInt64
-        /// When the transfer stops waiting; `nil` if it waits for a user and the load has no time limit.
-        let deadline: ContinuousClock.Instant?
-        /// Runs the closure of the app.
-        let task: Task<Void, Never>
+        /// The transfer waits for an answer of the app, whose closure the task runs. It occupies no place, so that other
+        /// transfers do not wait for the app.
+        case asking(AppQuestion, Task<Void, Never>)
     }
 
     let key: TransferKey
     let number: TransferNumber
     /// The age of the load that requested the transfer first.
     let age: UInt64
-    private(set) var operations: [CurlFetchOperation] = []
+    var operations: [CurlFetchOperation] = []
     var priority = ImagePriority.normal
-    var phase = Phase.queued(number: 0)
+    var phase = Phase.queued(number: 0, since: .now)
     /// The host whose limit the transfer counts against.
     var host: String
     /// Whether the rate limit counts the transfer.
     var hasToken = false
     let createdAt = ContinuousClock.now
-    private var queuedAt = ContinuousClock.now
-    /// The time in the queue so far; `nil` while the transfer waits in it for the first time.
-    private(set) var waitingTime: Duration?
-    /// The start of the speed measurement and the bytes at that time; `nil` while no other host waits.
-    var pace: (since: ContinuousClock.Instant, byteCount: Int64)?
-    /// The bytes of all heads and bodies so far, as received.
-    var receivedByteCount: Int64 = 0
-    /// The current exchange. It has only the URL until the first one starts.
+    /// The time in the queue so far.
+    var waitingTime = Duration.zero
+    /// The current exchange. It has only the URL until the first one is prepared.
     var exchange: Exchange
+    var isPrepared = false
 
     init(_ key: TransferKey, number: TransferNumber, age: UInt64, configuration: ImageDownloader.Configuration) {
         (self.key, self.number, self.age) = (key, number, age)
@@ -75,47 +60,31 @@ final class CurlTransfer {
 
     var url: URL { key.url }
     /// The number of the transfer in the queue of its host.
-    var queueNumber: UInt64? { if case .queued(let number) = phase { number } else { nil } }
+    var queueNumber: UInt64? { if case .queued(let number, _) = phase { number } else { nil } }
     /// The memory budget of the load that requested the transfer first.
     var budget: MemoryBudget? { operations.first?.request.budget }
 
     func join(_ operation: CurlFetchOperation) {
         operations.append(operation)
-        operation.setNearlyComplete(exchange.isNearlyComplete)
+        if exchange.isNearlyComplete { operation.setNearlyComplete(true) }
         if operation.wantsData { replay(to: operation) }
-    }
-
-    func leave(_ operation: CurlFetchOperation) {
-        operations.removeAll { $0 === operation }
     }
 
     /// Sends the bytes that have arrived so far to an operation that starts streaming late.
     func replay(to operation: CurlFetchOperation) {
         if exchange.body.count > 0, exchange.request.decryptor == nil { operation.send(.data(exchange.body.data)) }
     }
-
-    /// Records that the transfer waits again.
-    func noteRequeued() { queuedAt = .now }
-
-    /// Records that the transfer no longer waits.
-    /// - Returns: Whether an exchange was already prepared.
-    func noteDequeued() -> Bool {
-        defer { waitingTime = (waitingTime ?? .zero) + (ContinuousClock.now - queuedAt) }
-        return waitingTime != nil
-    }
 }
 
 // One exchange, from its request to its end.
 extension CurlTransfer {
-    /// - Parameters:
-    ///   - share: The state that transfers share: HSTS hosts, and cookies for requests that handle them.
-    ///   - idleAge: The seconds for which a reused connection may have been idle.
-    func launch(on handle: CurlHandle, share: UnsafeMutableRawPointer, idleAge: Int) {
-        handle.set(CURLOPT_SHARE, to: share)
-        handle.set(CURLOPT_MAXAGE_CONN, to: idleAge)
+    /// Prepares a handle for the exchange. libcurl starts it when the handle is added to the multi handle.
+    func launch(on handle: CurlHandle) {
+        exchange.connectTimeout = connectTimeout
+        (exchange.handle, exchange.launchedAt) = (handle, .now)
         handle.set(CURLOPT_CONNECTTIMEOUT_MS, to: max(1, Int(connectTimeout.timeoutMilliseconds)))
-        exchange.request.priority = priority
-        exchange.launch(on: handle)
+        if exchange.connectStart != nil { handle.set(CURLOPT_FRESH_CONNECT, to: 1) }
+        exchange.request.configure(handle, priority)
         handle.set(CURLOPT_WRITEDATA, to: Unmanaged.passUnretained(self).toOpaque())
         handle.setCallback(CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
             let transfer = Unmanaged<CurlTransfer>.fromOpaque(context!).takeUnretainedValue()
@@ -127,26 +96,17 @@ extension CurlTransfer {
         handle.setCallback(CURLOPT_HEADERFUNCTION) { line, size, count, context in
             let transfer = Unmanaged<CurlTransfer>.fromOpaque(context!).takeUnretainedValue()
             let line = UnsafeRawBufferPointer(start: line, count: size * count)
-            return transfer.receiveHeaderLine(line) ? size * count : 0
+            return transfer.exchange.receiveHeaderLine(line) ? size * count : 0
         }
-    }
-
-    private func noteArrival(_ byteCount: Int) {
-        exchange.lastArrival = .now
-        receivedByteCount = receivedByteCount.boundedSum(Int64(byteCount))
-    }
-
-    /// - Returns: Whether the exchange continues.
-    func receiveHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
-        noteArrival(line.count)
-        return exchange.receiveHeaderLine(line)
     }
 
     /// Receives the next bytes of the body.
     /// - Returns: Whether the exchange continues.
     func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        noteArrival(bytes.count)
-        receiveHead()
+        if exchange.head == nil {
+            exchange.receiveHead()
+            if exchange.resumedCount != nil { exchange.request.resumed?.data.withUnsafeBytes { stream($0) } }
+        }
         return exchange.receive(bytes) { bytes in
             // The resumed part is checked together with the first bytes of the rest.
             let known = exchange.receivedCount == 0 ? 0 : exchange.body.count
@@ -154,16 +114,9 @@ extension CurlTransfer {
             guard exchange.keep(bytes) else { return false }
             if known < enough, exchange.body.count >= enough, let error = refusalOfBody { return exchange.fail(error) }
             reportProgress()
-            estimateCompletion()
             stream(bytes)
             return true
         }
-    }
-
-    private func receiveHead() {
-        guard exchange.head == nil else { return }
-        exchange.receiveHead()
-        if exchange.resumedCount != nil { exchange.request.resumed?.data.withUnsafeBytes { stream($0) } }
     }
 
     /// The error of a body that no load can use, whatever follows its first bytes. Such a body may be an endless stream.
@@ -179,12 +132,12 @@ extension CurlTransfer {
     func conclude(_ code: CURLcode) -> Outcome {
         if code != CURLE_OK {
             exchange.receiveRefusalOfProxy()
-        } else if exchange.hasWholeHead {
-            // A successful response without a body has not been handled yet.
-            receiveHead()
+        } else if exchange.head == nil, exchange.hasWholeHead {
+            // The response has no body.
+            exchange.receiveHead()
         }
         switch exchange.verdict(after: code, tooSlow: tooSlow) {
-        case .accepted: return .finished(.success(exchange.result(waitingTime: waitingTime ?? .zero)))
+        case .accepted: return .finished(.success(exchange.result(waitingTime: waitingTime)))
         case .redirected: return followRedirect()
         case .refused(let error): return recover(from: error)
         case .failed(let error): return .failed(error)
@@ -209,12 +162,69 @@ extension CurlTransfer {
     private func reportProgress() {
         let (count, expected) = (Int64(exchange.body.count), exchange.expectedCount)
         for operation in operations { operation.send(.progress(received: count, expected: expected)) }
-    }
-
-    private func estimateCompletion() {
         let isNearlyComplete = exchange.nearsCompletion
         guard let isNearlyComplete, isNearlyComplete != exchange.isNearlyComplete else { return }
         exchange.isNearlyComplete = isNearlyComplete
         for operation in operations { operation.setNearlyComplete(isNearlyComplete) }
+    }
+}
+
+// Limits of the time that a transfer may take.
+extension CurlTransfer {
+    /// The time limit for connecting at the launch of an exchange.
+    var connectTimeout: Duration {
+        let limit = key.options.connectTimeout ?? exchange.request.configuration.connectTimeout
+        return operations.first?.request.isQuickAttempt == true ? min(limit, .seconds(3)) : limit
+    }
+
+    /// The end of the time limit for the whole transfer, including redirects but not the time in the queue.
+    var totalDeadline: ContinuousClock.Instant? {
+        exchange.request.totalTimeout.map { createdAt + waitingTime + $0.bounded }
+    }
+
+    /// The time at which the transfer is over or must be checked, unless bytes arrive before. libcurl has time limits
+    /// as well, but none for a transfer that it holds back until another one has connected to the host.
+    var deadline: ContinuousClock.Instant? {
+        if case .asking(let question, _) = phase { return question.deadline }
+        let limits = [exchange.idleDeadline, totalDeadline, exchange.separation.flatMap { $0 > .now ? $0 : nil }]
+        return limits.compactMap { $0 }.min()
+    }
+
+    /// Whether the transfer has waited too long for the connection of another one.
+    func needsOwnConnection(now: ContinuousClock.Instant) -> Bool { isOver(exchange.separation, now: now) }
+
+    /// Whether the app has not answered in time, or the transfer has taken too long, or neither the transfer nor its
+    /// socket has received anything for too long.
+    func isOverdue(_ multi: UnsafeMutableRawPointer, now: ContinuousClock.Instant) -> Bool {
+        if case .asking(let question, _) = phase { return isOver(question.deadline, now: now) }
+        if isOver(totalDeadline, now: now) { return true }
+        guard isOver(exchange.idleDeadline, now: now) else { return false }
+        exchange.askSocket(multi, now: now)
+        return isOver(exchange.idleDeadline, now: now)
+    }
+
+    private func isOver(_ deadline: ContinuousClock.Instant?, now: ContinuousClock.Instant) -> Bool {
+        deadline.map { $0 <= now } ?? false
+    }
+
+    /// The error of a transfer that has reached one of its time limits.
+    var tooSlow: ImageError {
+        if case .asking(let question, _) = phase { return question.silence }
+        let limit = isOver(totalDeadline, now: .now) ? exchange.request.totalTimeout : nil
+        guard exchange.pace == nil || exchange.arrival == nil || limit != nil else {
+            let speed = Magnitude.bytes(Exchange.minimumSpeed)
+            let reason = "The server sent less than \(speed) per second while another host waited"
+            let place = "maximumConcurrentTransfers in the downloader's configuration"
+            return exchange.error(.timedOut, reason, remedy: "Load the image again later, or raise \(place).")
+        }
+        let cause =
+            if let limit {
+                "it took longer than \(limit)"
+            } else if exchange.arrival == nil {
+                "there was no connection after \(exchange.connectTimeout)"
+            } else {
+                "nothing arrived for \(exchange.request.idleTimeout)"
+            }
+        return exchange.error(.timedOut, "The request timed out (\(cause))")
     }
 }

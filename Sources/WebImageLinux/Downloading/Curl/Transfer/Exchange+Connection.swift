@@ -5,6 +5,12 @@ import WebImageCore
 
 // The connection of an exchange, as far as libcurl reports it.
 extension Exchange {
+    /// The bytes per second that a transfer must receive while another host waits for room. This is the speed of the
+    /// slowest mobile networks, divided among all transfers.
+    static let minimumSpeed = 256
+    /// The time that the slowest transfer needs for a TLS record, which has up to 16 KiB and is delivered as a whole.
+    private static let recordTime = Duration.seconds((16 << 10) / minimumSpeed)
+
     /// The time at which libcurl last delivered bytes, or else at which the request was sent; `nil` before that.
     var arrival: ContinuousClock.Instant? {
         guard let handle else { return nil }
@@ -14,20 +20,16 @@ extension Exchange {
     }
 
     /// The time at which the exchange has received nothing, or been without a connection, for too long.
-    func idleDeadline(connectTimeout: Duration) -> ContinuousClock.Instant? {
+    var idleDeadline: ContinuousClock.Instant? {
         guard handle != nil else { return nil }
-        guard let arrival else {
-            guard case .fresh(let start?) = connection else { return launchedAt + connectTimeout.bounded }
-            return start + connectTimeout.bounded
-        }
-        guard case .active(let time) = socketState else { return arrival + request.idleTimeout }
-        return max(arrival, time) + request.idleTimeout
+        guard let arrival else { return (connectStart ?? launchedAt) + connectTimeout.bounded }
+        return max(arrival, lastSocketActivity ?? arrival) + request.idleTimeout
     }
 
     /// The time at which the exchange stops waiting for the connection that another one is opening. libcurl does not
     /// report whether it has begun to connect; if it has not looked up the host, it has not.
-    func separation(connectTimeout: Duration) -> ContinuousClock.Instant? {
-        guard case .any = connection, request.isSecure, arrival == nil, handle?.hasAddress == false else { return nil }
+    var separation: ContinuousClock.Instant? {
+        guard connectStart == nil, request.isSecure, arrival == nil, handle?.hasAddress == false else { return nil }
         return launchedAt + min(connectTimeout / 4, .seconds(1))
     }
 
@@ -43,14 +45,35 @@ extension Exchange {
         let silence = gwi_curl_get_socket_silence(multi, handle.easy, sentBody != nil, &socket)
         let lastActivity = silence >= 0 ? now - .milliseconds(silence) : nil
         if .milliseconds(silence) >= request.idleTimeout, shutdown(socket, Int32(SHUT_RDWR)) == 0 {
-            socketState = .shutDown(port: handle.long(CURLINFO_LOCAL_PORT))
+            shutDownPort = handle.long(CURLINFO_LOCAL_PORT)
         } else if let sentBody {
             let isSent = handle.offset(CURLINFO_SIZE_UPLOAD_T) >= Int64(sentBody.count)
-            socketState = .active(lastActivity ?? (isSent ? arrival : now))
+            lastSocketActivity = lastActivity ?? (isSent ? arrival : now)
         } else if let lastActivity {
-            let limit = arrival + max(.zero, CurlTransfer.recordTime - request.idleTimeout)
-            socketState = .active(min(lastActivity, limit))
+            let limit = arrival + max(.zero, Self.recordTime - request.idleTimeout)
+            lastSocketActivity = min(lastActivity, limit)
         }
+    }
+
+    /// Whether the exchange has received too little after its first byte, over a third of the idle timeout or the time
+    /// of a TLS record. It is called while another host waits for room. The first call starts the measurement.
+    func isTooSlow(now: ContinuousClock.Instant) -> Bool {
+        // The idle timeout covers servers that have not answered yet.
+        guard lastArrival != nil else {
+            pace = nil
+            return false
+        }
+        guard let begin = pace else {
+            pace = (now, headByteCount + bodyByteCount)
+            return false
+        }
+        let (elapsed, window) = (now - begin.since, request.idleTimeout / 3)
+        guard elapsed >= (request.isHTTPS ? max(window, Self.recordTime) : window) else { return false }
+        let enough = elapsed / .seconds(1) * Double(Self.minimumSpeed)
+        let byteCount = headByteCount + bodyByteCount
+        if Double(byteCount - begin.byteCount) < enough { return true }
+        pace = (now, byteCount)
+        return false
     }
 
     /// Whether libcurl has refused, before connecting, an exchange that requires TLS but would not use it.
@@ -59,14 +82,12 @@ extension Exchange {
     }
 
     private var canBeRepeated: Bool {
-        guard case .any = connection else { return false }
-        return request.message.method == "GET" && request.message.body == nil
+        connectStart == nil && request.message.method == "GET" && request.message.body == nil
     }
 
     /// Whether the exchange waits for a connection that was shut down.
     func waits(forPort port: Int) -> Bool {
-        guard let handle, canBeRepeated, head == nil else { return false }
-        if case .shutDown = socketState { return false }
+        guard let handle, canBeRepeated, head == nil, shutDownPort == nil else { return false }
         return handle.long(CURLINFO_LOCAL_PORT) == port
     }
 

@@ -55,17 +55,16 @@ extension Exchange {
     }
 
     private func pinsUnmatched(_ cause: String) -> ImageError {
-        let malformed = request.configuration.pinnedKeys(for: request.message.url)
+        let malformed = (request.configuration.pinnedKeys(for: request.message.url) ?? [])
             .filter { PinnedKeys.problem(of: $0) != nil }.map { "\"\($0.prefix(100))\"" }.sorted()
         let reason = "The key of the server's certificate is none of those that are pinned for the host (\(cause))"
-        guard malformed.isEmpty else {
-            let remedy = """
-                Correct \(malformed.joined(separator: ", ")) in pinnedPublicKeys of the downloader's configuration, which no key has: \
-                a key is the Base64 text of a SHA-256 hash.
-                """
-            return error(.tlsFailed, reason, remedy: remedy)
-        }
-        let remedy = "Add it to pinnedPublicKeys in the downloader's configuration if it is the server's new key."
+        let remedy =
+            malformed.isEmpty
+            ? "Add it to pinnedPublicKeys in the downloader's configuration if it is the server's new key."
+            : """
+            Correct \(malformed.joined(separator: ", ")) in pinnedPublicKeys of the downloader's configuration, which no key has: \
+            a key is the Base64 text of a SHA-256 hash.
+            """
         return error(.tlsFailed, reason, remedy: remedy)
     }
 
@@ -104,18 +103,29 @@ extension Exchange {
     }
 
     /// Wraps an error that a closure of the app has thrown.
-    func error(_ failure: any Error, of question: AppQuestion) -> ImageError {
+    /// - Parameter closure: The closure, as the subject of a sentence.
+    func error(_ failure: any Error, of closure: String) -> ImageError {
         if let failure = failure as? ImageError { return failure }
         let remedy = "Remove the cause. An ImageError with the code connectionFailed, thrown instead, is retried."
-        return error(.invalidRequest, "\(question.subject) failed (\(failure))", remedy: remedy)
+        return error(.invalidRequest, "\(closure) failed (\(failure))", remedy: remedy)
     }
 
-    /// The error if the app does not answer.
-    func unanswered(_ question: AppQuestion) -> ImageError {
-        // A timeout would be retried, and the user asked again.
-        if question.waitsForUser { return question.refusal }
+    /// The error if a closure of the app does not answer.
+    func unanswered(_ closure: String) -> ImageError {
         let remedy = "Let it answer sooner, or raise idleTimeout or totalTimeout of the request or the downloader."
-        return error(.timedOut, "\(question.subject) has not answered in time", remedy: remedy)
+        return error(.timedOut, "\(closure) has not answered in time", remedy: remedy)
+    }
+
+    /// The error if the server must not be asked for a while.
+    func paused(until end: ContinuousClock.Instant, status: Int) -> ImageError {
+        ImageError(
+            .badStatus,
+            url: request.key.url,
+            reason: "The server has answered with status \(status) and wants to be asked later",
+            remedy: "Load the image again after the time in retryAfter.",
+            head: ResponseHead(url: request.message.url, status: status),
+            retryAfter: end - .now
+        )
     }
 
     func badRedirect(_ cause: String) -> ImageError {

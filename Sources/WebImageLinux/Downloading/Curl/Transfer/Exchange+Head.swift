@@ -70,7 +70,7 @@ extension Exchange {
     /// The metadata of a response, including those of the redirects that led to it.
     func metadata(of head: ResponseHead) -> ResponseMetadata {
         let now = Date()
-        var metadata = ownMetadata(of: head, at: now)
+        var metadata = head.metadata(comparedMessage, requestTime: requestTime, responseTime: now)
         metadata.redirects = request.redirects.map { redirects in
             let target = request.target
             return .init(redirects.responses, to: target, unsigned: target.withoutSignature, at: now)
@@ -81,8 +81,8 @@ extension Exchange {
     /// Records the metadata of a redirect.
     func noteRedirect() {
         guard let head else { return }
-        let responses = (request.redirects?.responses ?? []) + [(head.status, ownMetadata(of: head, at: Date()))]
-        request.redirects = (comparedMessage, responses)
+        let metadata = head.metadata(comparedMessage, requestTime: requestTime, responseTime: Date())
+        request.redirects = (comparedMessage, (request.redirects?.responses ?? []) + [(head.status, metadata)])
     }
 
     /// The target of a redirect.
@@ -93,10 +93,6 @@ extension Exchange {
         if let text = handle?.redirectURL { return URL(string: text) }
         // libcurl knows no target if the exchange was stopped before its end.
         return URL(string: location, relativeTo: request.message.url)?.absoluteURL
-    }
-
-    private func ownMetadata(of head: ResponseHead, at time: Date) -> ResponseMetadata {
-        head.metadata(comparedMessage, requestTime: requestTime, responseTime: time)
     }
 
     /// The request that later requests are compared with: the one before the first redirect.

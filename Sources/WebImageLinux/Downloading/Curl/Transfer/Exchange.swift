@@ -19,35 +19,29 @@ final class Exchange {
         case resumeRefused
     }
 
-    /// The connection that the exchange may use.
-    enum Connection {
-        case any
-        /// One that is not open yet. The limit for connecting may count from an earlier time.
-        case fresh(since: ContinuousClock.Instant?)
-    }
-
-    /// The state of the socket while libcurl delivers nothing.
-    enum SocketState {
-        case unknown
-        /// The socket was active after the last bytes arrived.
-        case active(ContinuousClock.Instant)
-        /// The socket was shut down because nothing arrived on it.
-        case shutDown(port: Int)
-    }
-
     var request: TransferRequest
     /// The handle that performs the exchange; `nil` before the launch and after the end.
     var handle: CurlHandle?
-    let connection: Connection
-    /// Whether the name server has answered, even if it answered that the host does not exist.
-    var hasEndedLookup = false
+    /// The time from which the limit for connecting counts, if the exchange must open a connection; `nil` if it may use
+    /// an open one.
+    let connectStart: ContinuousClock.Instant?
     let requestTime = Date()
-    private let startedAt = ContinuousClock.now
     /// The time at which libcurl received the request.
-    private(set) var launchedAt = ContinuousClock.now
+    var launchedAt = ContinuousClock.now
+    /// The time limit for connecting.
+    var connectTimeout = Duration.zero
     /// The time at which bytes last arrived; `nil` before the first bytes.
     var lastArrival: ContinuousClock.Instant?
-    var socketState = SocketState.unknown
+    /// The time at which the socket was last active, if it was checked because libcurl delivered nothing.
+    var lastSocketActivity: ContinuousClock.Instant?
+    /// The port of the socket if it was shut down because nothing arrived on it.
+    var shutDownPort: Int?
+    /// The bytes of heads and trailers so far.
+    private(set) var headByteCount = 0
+    /// The bytes of the body so far, as received.
+    var bodyByteCount = 0
+    /// The start of the speed measurement and the bytes at that time; `nil` while no other host waits.
+    var pace: (since: ContinuousClock.Instant, byteCount: Int)?
     var firstByteAt = ContinuousClock.now
 
     /// The head of the response, after the response modifier; `nil` before it is complete.
@@ -57,21 +51,17 @@ final class Exchange {
     var challenge: Challenge?
     /// Whether the empty line after the head has arrived. libcurl does not check it when the connection is closed.
     private(set) var hasWholeHead = false
-    private var headByteCount = 0
     private var headLineCount = 0
 
     var body: TransferBody
     /// Removes the coding of the body; `nil` if there is none.
     var decoder: ContentDecoder?
-    /// The bytes of the body that this exchange has received, without the resumed part.
-    private(set) var receivedCount: Int64 = 0
     /// The length of the whole body, if the server states it.
     var expectedCount: Int64?
     /// The length of the part that was kept from an interrupted transfer; `nil` if the body was not resumed.
     var resumedCount: Int64?
     /// Whether the rest was last expected to arrive sooner than a new request would get its first byte.
     var isNearlyComplete = false
-    private var discardedCount = 0
 
     /// The largest head of a response, which is the limit of browsers.
     private static let headLimit = 256 << 10
@@ -80,15 +70,9 @@ final class Exchange {
     private static let headLineLimit = 500
     private static let discardLimit = 64 << 10
 
-    init(_ request: TransferRequest, budget: MemoryBudget?, connection: Connection = .any) {
-        (self.request, self.connection) = (request, connection)
+    init(_ request: TransferRequest, budget: MemoryBudget?, connectStart: ContinuousClock.Instant? = nil) {
+        (self.request, self.connectStart) = (request, connectStart)
         body = TransferBody(inMemoryBodyLimit: request.configuration.inMemoryBodyLimit, budget: budget)
-    }
-
-    func launch(on handle: CurlHandle) {
-        (self.handle, launchedAt) = (handle, .now)
-        if case .fresh = connection { handle.set(CURLOPT_FRESH_CONNECT, to: 1) }
-        request.configure(handle)
     }
 
     /// Ends the exchange with an error.
@@ -101,11 +85,12 @@ final class Exchange {
     /// Receives a line of a head or of the trailers.
     /// - Returns: Whether the exchange continues.
     func receiveHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
+        lastArrival = .now
+        headByteCount += line.count
+        headLineCount += 1
         // An interim response also has a head. Trailers, which follow the body, have no status line.
         if line.starts(with: "HTTP/".utf8) { hasWholeHead = false }
         if line.elementsEqual("\r\n".utf8) || line.elementsEqual("\n".utf8) { hasWholeHead = true }
-        headByteCount += line.count
-        headLineCount += 1
         return headByteCount <= Self.headLimit && headLineCount <= Self.headLineLimit || fail(headTooLarge)
     }
 
@@ -113,12 +98,13 @@ final class Exchange {
     /// - Parameter keep: Receives the bytes of the image, and returns whether it wants more.
     /// - Returns: Whether the exchange continues.
     func receive(_ bytes: UnsafeRawBufferPointer, _ keep: (UnsafeRawBufferPointer) -> Bool) -> Bool {
+        lastArrival = .now
+        bodyByteCount += bytes.count
         switch verdict {
         case .resumeRefused:
             return false
         case .redirected, .refused, .failed:
             // Reading a short error page to its end keeps the connection open for the next request.
-            discardedCount += bytes.count
             return !hasDiscardedTooMuch
         case .accepted:
             guard let decoder else { return keep(bytes) }
@@ -142,7 +128,6 @@ final class Exchange {
             )
         }
         body.append(bytes)
-        receivedCount += Int64(bytes.count)
         return true
     }
 
@@ -176,22 +161,24 @@ final class Exchange {
     }
 
     /// Whether more bytes of an unused body were read than keeping the connection is worth.
-    private var hasDiscardedTooMuch: Bool { discardedCount > Self.discardLimit }
+    private var hasDiscardedTooMuch: Bool { bodyByteCount > Self.discardLimit }
+
+    /// The bytes of the image that this exchange has received, without the resumed part.
+    var receivedCount: Int { body.count - Int(resumedCount ?? 0) }
 
     /// Whether the rest will arrive sooner than a new request would get its first byte; `nil` if that is not known.
     var nearsCompletion: Bool? {
         guard let expectedCount, receivedCount > 0 else { return nil }
         let seconds = (ContinuousClock.now - firstByteAt) / .seconds(1)
         let rest = seconds / Double(receivedCount) * Double(max(0, expectedCount - Int64(body.count)))
-        return rest < (firstByteAt - startedAt) / .seconds(1)
+        return rest < (firstByteAt - launchedAt) / .seconds(1)
     }
 
     /// The result of an exchange that has succeeded.
     func result(waitingTime: Duration) -> LoaderResult {
         let head = head ?? readHead()
         var metadata = metadata(of: head)
-        var metrics = TransferMetrics()
-        if let handle { metrics.measure(handle) }
+        var metrics = handle?.metrics ?? TransferMetrics()
         metrics.waiting = waitingTime
         metrics.redirectCount = request.redirectCount
         if head.status == 304 {
@@ -203,19 +190,15 @@ final class Exchange {
         } else if let resumedCount {
             metrics.cacheDecision = .resumed(resumedCount)
             // A response to If-Range omits fields of the earlier response (RFC 9110, 15.3.7).
-            if let known = request.resumed?.version.metadata { metadata = known.renewed(by: metadata) }
+            if let known = request.resumed?.metadata { metadata = known.renewed(by: metadata) }
         }
         var result = LoaderResult(data: body.data, metadata: metadata, head: head, metrics: metrics)
         result.isInFile = body.isInFile
-        result.endsWithConnection = endsWithConnection(head)
+        // Only the end of the connection ends such a body, so it may be truncated (HTTP/1; RFC 9112, section 6.3).
+        result.endsWithConnection =
+            handle?.long(CURLINFO_HTTP_VERSION) ?? 0 <= Int(CURL_HTTP_VERSION_1_1) && decoder == nil
+            && head.headers["content-length"] == nil && head.headers["transfer-encoding"] == nil
         result.isRange = head.status == 206 && resumedCount == nil
         return result
-    }
-
-    /// Whether only the end of the connection ends the body, so that it may be truncated (HTTP/1; RFC 9112, section 6.3).
-    private func endsWithConnection(_ head: ResponseHead) -> Bool {
-        let version = handle?.long(CURLINFO_HTTP_VERSION) ?? 0
-        return version <= Int(CURL_HTTP_VERSION_1_1) && decoder == nil
-            && head.headers["content-length"] == nil && head.headers["transfer-encoding"] == nil
     }
 }

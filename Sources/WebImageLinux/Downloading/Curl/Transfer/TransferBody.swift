@@ -32,27 +32,22 @@ struct TransferBody {
 
     mutating func append(_ bytes: UnsafeRawBufferPointer) {
         if file == nil, !hasFailed, memory.count + bytes.count > memoryLimit { spill() }
-        defer { noteMemory() }
-        if let file {
-            if file.append(bytes) { return }
+        if let file, !file.append(bytes) {
             // The disk is full, so the body returns to memory.
             memory = file.data
             self.file = nil
             hasFailed = true
             WebImageLog.notice("A large body is kept in memory because \(SpillFile.directory) has no space left.")
         }
-        memory.append(contentsOf: bytes)
-    }
-
-    private var memoryLimit: Int {
-        budget?.keepsBodiesInFiles == true ? min(inMemoryBodyLimit, Self.smallBodyLimit) : inMemoryBodyLimit
-    }
-
-    private mutating func noteMemory() {
+        if file == nil { memory.append(contentsOf: bytes) }
         guard let budget else { return }
         let reservation = reservation ?? budget.arrivingBody()
         if reservation.byteCount != memory.count { reservation.byteCount = memory.count }
         self.reservation = reservation
+    }
+
+    private var memoryLimit: Int {
+        budget?.keepsBodiesInFiles == true ? min(inMemoryBodyLimit, Self.smallBodyLimit) : inMemoryBodyLimit
     }
 
     /// Whether the body is in a file.

@@ -5,7 +5,8 @@ import WebImageCore
 
 // The options of a handle.
 extension TransferRequest {
-    func configure(_ handle: CurlHandle) {
+    /// - Parameter priority: The priority at the launch of the exchange.
+    func configure(_ handle: CurlHandle, _ priority: ImagePriority) {
         handle.set(CURLOPT_URL, to: message.url.absoluteString)
         handle.set(CURLOPT_NOSIGNAL, to: 1)
         // Otherwise libcurl would wait for getaddrinfo(3) when it ends a transfer, and so would all other transfers.
@@ -16,32 +17,27 @@ extension TransferRequest {
         // Routers drop a connection that is silent for some minutes.
         handle.set(CURLOPT_TCP_KEEPALIVE, to: 1)
         if key.connectsOnly { handle.endBeforeRequest() }
-        setProtocol(handle)
-        setSecurity(handle)
+        setConnection(handle)
         if let (credential, schemes) = credential { handle.setCredential(credential, schemes: schemes) }
         setProxy(handle)
-        setMessage(handle)
+        setMessage(handle, priority)
     }
 
-    private func setProtocol(_ handle: CurlHandle) {
+    private func setConnection(_ handle: CurlHandle) {
+        let pins = configuration.pinnedKeys(for: message.url)
         // libcurl checks this after it has turned the http URL of an HSTS host into https.
         handle.set(CURLOPT_PROTOCOLS_STR, to: requiresTLS ? "https" : "http,https")
         // The library follows redirects itself, because libcurl would send the headers for one host to another.
         handle.set(CURLOPT_FOLLOWLOCATION, to: 0)
         // With HTTP/3, libcurl starts QUIC and soon after TCP for a new connection, and keeps the one that is established first.
         // A host whose keys are pinned is asked over TCP, for which all versions of libcurl compare keys.
-        let usesHTTP3 =
-            configuration.usesHTTP3 && ImageDownloader.supportsHTTP3
-            && configuration.pinnedPublicKeys(for: message.url) == nil
+        let usesHTTP3 = configuration.usesHTTP3 && ImageDownloader.supportsHTTP3 && pins == nil
         handle.set(CURLOPT_HTTP_VERSION, to: Int(usesHTTP3 ? CURL_HTTP_VERSION_3 : CURL_HTTP_VERSION_2TLS))
         // A second request to a host waits until it is known whether it can share the first connection. The handshake of TLS
         // tells. Without TLS only the first response would, and HTTP/2 is not used there anyway.
         handle.set(CURLOPT_PIPEWAIT, to: isHTTPS ? 1 : 0)
         // CURLHSTS_ENABLE, a macro that Swift does not import.
         handle.set(CURLOPT_HSTS_CTRL, to: 1)
-    }
-
-    private func setSecurity(_ handle: CurlHandle) {
         if key.options.allowsInvalidCertificates {
             handle.set(CURLOPT_SSL_VERIFYPEER, to: 0)
             handle.set(CURLOPT_SSL_VERIFYHOST, to: 0)
@@ -52,7 +48,11 @@ extension TransferRequest {
             handle.set(CURLOPT_SSLKEY, to: certificate.keyFile ?? certificate.file)
             if let password = certificate.password { handle.set(CURLOPT_KEYPASSWD, to: password) }
         }
-        if let keys = configuration.pinnedPublicKeys(for: message.url) { handle.set(CURLOPT_PINNEDPUBLICKEY, to: keys) }
+        if let pins {
+            // If the list is empty, no certificate matches.
+            let keys = pins.isEmpty ? [""] : pins.sorted()
+            handle.set(CURLOPT_PINNEDPUBLICKEY, to: keys.map { "sha256//\($0)" }.joined(separator: ";"))
+        }
         // An empty file name turns the cookie engine on without reading a file.
         if key.options.handlesCookies { handle.set(CURLOPT_COOKIEFILE, to: "") }
     }
@@ -74,7 +74,7 @@ extension TransferRequest {
         handle.set(CURLOPT_PROXYPASSWORD, to: answer.credential.password)
     }
 
-    private func setMessage(_ handle: CurlHandle) {
+    private func setMessage(_ handle: CurlHandle, _ priority: ImagePriority) {
         if let body = message.body { body.withUnsafeBytes { handle.setBody($0) } }
         if message.method != "GET" || message.body != nil { handle.set(CURLOPT_CUSTOMREQUEST, to: message.method) }
         var fields = message.headers

@@ -39,7 +39,7 @@ struct TransferRequest {
 
     let key: TransferKey
     /// The configuration of the downloader when the transfer left the queue.
-    let configuration: ImageDownloader.Configuration
+    var configuration: ImageDownloader.Configuration
     /// The body of an earlier, interrupted transfer, which this one resumes.
     var resumed: PartialBody?
     /// The URL before the request modifier.
@@ -50,8 +50,6 @@ struct TransferRequest {
     /// TLS (HSTS) and turns it into https.
     var requiresTLS = false
     var proxy = ProxyChoice.environment
-    /// The priority when the exchange is launched.
-    var priority = ImagePriority.normal
     /// The targets of the redirects so far.
     var redirectTargets: [URL] = []
     /// The metadata of the redirects, and the request that the first of them answered.
@@ -62,14 +60,26 @@ struct TransferRequest {
     /// How often the app was asked for a credential.
     var attemptCounts: [Challenge.Party: Int] = [:]
 
-    init(_ key: TransferKey, _ configuration: ImageDownloader.Configuration, resuming part: PartialBody? = nil) {
-        (self.key, self.configuration, resumed) = (key, configuration, part)
+    init(_ key: TransferKey, _ configuration: ImageDownloader.Configuration) {
+        (self.key, self.configuration) = (key, configuration)
         target = key.url
         message = RequestModifier.Request(url: key.url)
     }
 
-    /// The request before the request modifier.
-    var plainMessage: RequestModifier.Request { configuration.request(target, for: key) }
+    /// The request before the request modifier. A redirect to another origin gets neither the header fields of the load's options nor
+    /// credentials.
+    var plainMessage: RequestModifier.Request {
+        var headers = key.defaultHeaders.replacingFields(with: ["User-Agent": configuration.userAgent])
+            .replacingFields(with: configuration.headers)
+        if target.isSameOrigin(as: key.url) {
+            headers = headers.replacingFields(with: key.options.headers)
+        } else {
+            headers = headers.filter { !Self.secretFields.contains($0.key.lowercased()) }
+        }
+        return RequestModifier.Request(url: target, headers: headers)
+    }
+
+    private static let secretFields: Set<String> = ["authorization", "cookie", "proxy-authorization"]
 
     var modifier: RequestModifier? { key.options.requestModifier ?? configuration.requestModifier }
     var decryptor: ImageDecryptor? { key.options.decryptor ?? configuration.decryptor }
@@ -89,8 +99,8 @@ struct TransferRequest {
 
     /// The part of the body whose rest is requested, and the If-Range condition for its version.
     var part: (body: PartialBody, condition: String)? {
-        guard let resumed, message.headers.field("range") == nil, let condition = resumed.version.condition,
-            resumed.version.url == message.url
+        guard let resumed, message.headers.field("range") == nil, let condition = resumed.condition,
+            resumed.url == message.url
         else { return nil }
         return (resumed, condition)
     }
@@ -123,9 +133,20 @@ struct TransferRequest {
         return NetworkOptions.Credential(userOf: key.url).map { ($0, Challenge.Scheme.basic.rawValue) }
     }
 
+    /// The request with the Authorization field that libcurl adds for a credential, because responses may depend on the user (Vary).
+    var messageWithCredential: RequestModifier.Request {
+        var request = message
+        if request.headers.field("authorization") == nil,
+            let credential = credential?.credential ?? NetworkOptions.Credential(userOf: message.url)
+        {
+            request.headers["Authorization"] = credential.basicField
+        }
+        return request
+    }
+
     /// The request with the fields that libcurl adds, as far as responses may depend on them. The cookies themselves are not known.
     var wholeMessage: RequestModifier.Request {
-        var request = message.adding(credential?.credential ?? .init(userOf: message.url))
+        var request = messageWithCredential
         if key.options.handlesCookies, request.headers.field("cookie") == nil { request.headers["Cookie"] = "some" }
         return request
     }
@@ -133,17 +154,6 @@ struct TransferRequest {
     /// The server or the proxy of the exchange.
     func party(isProxy: Bool) -> Challenge.Party {
         Challenge.Party(isProxy: isProxy, name: isProxy ? proxy.name(for: message.url) : message.url.origin)
-    }
-}
-
-// Responses may depend on the user (Vary: Authorization), but libcurl adds that field after the fields of the library.
-extension RequestModifier.Request {
-    /// The request with the Authorization field of a credential, unless it already has such a field.
-    func adding(_ credential: NetworkOptions.Credential?) -> RequestModifier.Request {
-        guard let credential, headers.field("authorization") == nil else { return self }
-        var request = self
-        request.headers["Authorization"] = credential.basicField
-        return request
     }
 }
 
