@@ -52,7 +52,7 @@ final class ProxyResolver: Sendable {
     static let desktop = ProxyResolver { url in
         // Only an app with widgets certainly runs the main loop.
         if g_type_from_name("GtkWidget") != 0 {
-            prepareDesktop()
+            _ = preparation
             isLoaded.wait()
             isLoaded.signal()
         }
@@ -62,28 +62,19 @@ final class ProxyResolver: Sendable {
         guard String(cString: g_type_name_from_instance(instance)) != "GDummyProxyResolver" else { return nil }
         guard let list = g_proxy_resolver_lookup(resolver, url.absoluteString, nil, nil) else { return nil }
         defer { g_strfreev(list) }
-        var proxies: [String] = []
-        var next = list
-        while let text = next.pointee {
-            proxies.append(String(cString: text))
-            next += 1
-        }
-        return proxies
+        return (0..<Int(g_strv_length(list))).compactMap { number in list[number].map { String(cString: $0) } }
     }
 
     /// Loads the resolver of the desktop, a GIO module, on the main loop, which waits until the session bus answers the
     /// module. On another thread, loading would take the lock of GModule and then the lock of the dynamic loader. A
     /// dlopen of libsoup on the main thread takes them in the opposite order, because its constructor calls
     /// g_module_open.
-    static func prepareDesktop() {
-        _ = preparation
-    }
-
-    private static let isLoaded = DispatchSemaphore(value: 0)
-    private static let preparation: Void = MainLoopDispatcher.shared.dispatch {
+    static let preparation: Void = MainLoopDispatcher.shared.dispatch {
         _ = makeDesktopResolver()
         isLoaded.signal()
     }
+
+    private static let isLoaded = DispatchSemaphore(value: 0)
 
     /// Returns GIO's resolver, which GIO owns; `nil` if the environment sets a proxy or the settings are missing.
     private static func makeDesktopResolver() -> OpaquePointer? {

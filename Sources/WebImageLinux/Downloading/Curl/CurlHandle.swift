@@ -48,20 +48,6 @@ extension CurlHandle {
     /// transfers share it, and never reuses one of CURLOPT_CONNECT_ONLY.
     func endBeforeRequest() { gwi_curl_end_before_request(easy) }
 
-    /// Sets the user and the password for the server.
-    /// - Parameter schemes: The allowed schemes, as bits of CURLOPT_HTTPAUTH. A single scheme needs no challenge.
-    func setCredential(_ credential: NetworkOptions.Credential, schemes: Int) {
-        set(CURLOPT_HTTPAUTH, to: schemes)
-        set(CURLOPT_USERNAME, to: credential.user)
-        set(CURLOPT_PASSWORD, to: credential.password)
-    }
-
-    /// Sets the body of the request. libcurl copies it.
-    func setBody(_ body: UnsafeRawBufferPointer) {
-        setOffset(CURLOPT_POSTFIELDSIZE_LARGE, to: body.count)
-        gwi_curl_copy_body(easy, body.baseAddress)
-    }
-
     /// Sets the header fields of the request. A field with a line break is left out, because the text after the line
     /// break would become another field, or another request.
     func setHeaders(_ fields: [String: String]) {

@@ -74,7 +74,8 @@ extension CurlThread {
 
     /// Opens a connection for each transfer that has waited too long to share one.
     private func separate(now: ContinuousClock.Instant) {
-        for transfer in running where transfer.needsOwnConnection(now: now) {
+        for transfer in running {
+            guard let end = transfer.exchange.separation, end <= now else { continue }
             let start = transfer.exchange.launchedAt
             if running.contains(where: { $0.host == transfer.host && $0.exchange.launchedAt < start }) {
                 repeatExchange(of: transfer, since: start)

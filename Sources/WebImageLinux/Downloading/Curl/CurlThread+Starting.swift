@@ -6,7 +6,7 @@ import WebImageCore
 extension CurlThread {
     func startWaitingTransfers() {
         nextToken = nil
-        queue.resumeLookups()
+        if let time = queue.nextLookup, time <= .now { queue.resumeLookups() }
         while !isSuspended, !isWaitingForRoom, let transfer = queue.next() {
             // All other transfers wait behind a body without room, so that the order is kept.
             if let budget = transfer.budget, !budget.hasRoomForBody {

@@ -170,8 +170,7 @@ extension CurlThread {
     private func join(_ operation: CurlFetchOperation) {
         let key = TransferKey(operation.request)
         if operation.request.shouldLoad != nil, let error = refusal(of: operation, transfers[key]) {
-            operation.send(.finished(.failure(error)))
-            return
+            return operation.send(.finished(.failure(error)))
         }
         if let transfer = transfers[key] {
             transfer.join(operation)
@@ -183,11 +182,8 @@ extension CurlThread {
             let others = transfers.keys.filter(\.connectsOnly).map(\.url.origin)
             guard others.count < 4, !(others + unsharedOrigins).contains(key.url.origin) else { return }
         }
-        let age = operation.request.age
-        let transfer = CurlTransfer(key, number: serial.next(), age: age, configuration: configuration)
+        let transfer = CurlTransfer(TransferRequest(key, configuration), number: serial.next(), for: operation)
         transfers[key] = transfer
-        transfer.join(operation)
-        transfer.priority = operation.priority
         queue.push(transfer)
     }
 

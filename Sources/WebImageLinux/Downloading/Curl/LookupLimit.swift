@@ -26,8 +26,6 @@ struct LookupLimit {
     /// When outdated hosts were last removed.
     private var lastRemoval: ContinuousClock.Instant?
 
-    init() {}
-
     /// The number of known hosts.
     var hostCount: Int { hosts.count }
 

@@ -80,10 +80,6 @@ extension CurlTransfer {
             return .failed(exchange.error(.invalidURL, "The URL has no host", remedy: remedy))
         }
         request.message = message
-        return send(request)
-    }
-
-    private func send(_ request: TransferRequest) -> Outcome {
         exchange = Exchange(request, budget: budget)
         isPrepared = true
         return .nextExchange
@@ -127,9 +123,9 @@ extension CurlTransfer {
             AppQuestion(subject: "The closure for credentials", deadline: totalDeadline, silence: error) {
                 guard let credential = await ask(demand) else { return { _ in .failed(error) } }
                 return { transfer in
-                    var request = transfer.exchange.request
-                    request.answers[party] = (credential, challenge.scheme)
-                    return transfer.send(request)
+                    transfer.exchange.request.answers[party] = (credential, challenge.scheme)
+                    transfer.exchange = Exchange(transfer.exchange.request, budget: transfer.budget)
+                    return .nextExchange
                 }
             }
         )

@@ -38,8 +38,8 @@ final class CurlTransfer {
     let number: TransferNumber
     /// The age of the load that requested the transfer first.
     let age: UInt64
-    var operations: [CurlFetchOperation] = []
-    var priority = ImagePriority.normal
+    var operations: [CurlFetchOperation]
+    var priority: ImagePriority
     var phase = Phase.queued(number: 0, since: .now)
     /// The host whose limit the transfer counts against.
     var host: String
@@ -52,9 +52,10 @@ final class CurlTransfer {
     var exchange: Exchange
     var isPrepared = false
 
-    init(_ key: TransferKey, number: TransferNumber, age: UInt64, configuration: ImageDownloader.Configuration) {
-        (self.key, self.number, self.age) = (key, number, age)
-        exchange = Exchange(TransferRequest(key, configuration), budget: nil)
+    init(_ request: TransferRequest, number: TransferNumber, for operation: CurlFetchOperation) {
+        (key, self.number, age) = (request.key, number, operation.request.age)
+        (operations, priority) = ([operation], operation.priority)
+        exchange = Exchange(request, budget: nil)
         host = exchange.request.host
     }
 
@@ -189,9 +190,6 @@ extension CurlTransfer {
         let limits = [exchange.idleDeadline, totalDeadline, exchange.separation.flatMap { $0 > .now ? $0 : nil }]
         return limits.compactMap { $0 }.min()
     }
-
-    /// Whether the transfer has waited too long for the connection of another one.
-    func needsOwnConnection(now: ContinuousClock.Instant) -> Bool { isOver(exchange.separation, now: now) }
 
     /// Whether the app has not answered in time, or the transfer has taken too long, or neither the transfer nor its
     /// socket has received anything for too long.
