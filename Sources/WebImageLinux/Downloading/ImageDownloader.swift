@@ -20,16 +20,20 @@ public final class ImageDownloader: NetworkLoading {
 
     /// Creates a downloader. Its thread starts with the first request.
     public init(configuration: Configuration = Configuration()) {
-        commands = CurlCommandQueue(configuration, .desktop, startThread: startDetachedThread)
+        commands = CurlCommandQueue(configuration, .desktop, idleTime: Self.idleTime, startThread: startDetachedThread)
     }
 
-    /// Tests replace the lookup of the desktop's proxy, and the start of the thread.
+    /// How long the thread waits for requests before it ends.
+    private static let idleTime = Duration.seconds(30)
+
+    /// Tests replace the lookup of the desktop's proxy, the idle time, and the start of the thread.
     init(
         configuration: Configuration,
         proxies: ProxyResolver,
+        idleTime: Duration = idleTime,
         startThread: @escaping CurlCommandQueue.ThreadStarter = startDetachedThread
     ) {
-        commands = CurlCommandQueue(configuration, proxies, startThread: startThread)
+        commands = CurlCommandQueue(configuration, proxies, idleTime: idleTime, startThread: startThread)
     }
 
     deinit {

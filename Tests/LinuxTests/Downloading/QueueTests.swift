@@ -298,6 +298,30 @@ struct QueueTests {
         #expect(try Download(downloader, server.url("/2")).end().data == Download.body)
     }
 
+    @Test("An idle network thread ends, and the next one has its connections until the downloader is released")
+    func idleThread() throws {
+        let server = try LocalImageServer { _ in .ok(Download.body, contentType: "image/png") }
+        let ends = EventLog<Int>()
+        var downloader: ImageDownloader? = ImageDownloader(
+            configuration: ImageDownloader.Configuration(),
+            proxies: .desktop,
+            idleTime: .milliseconds(20)
+        ) { body in
+            startDetachedThread {
+                body()
+                ends.add(0)
+            }
+        }
+        for number in 1...3 {
+            let download = try Download(#require(downloader), server.url("/\(number)"))
+            #expect(try download.end().data == Download.body)
+            #expect(ends.wait { $0.count == number })
+        }
+        #expect(server.totalConnections == 1 && server.openConnections == 1)
+        downloader = nil
+        #expect(EventLog<Int>.poll { server.openConnections == 0 })
+    }
+
     @Test("Starts that are cancelled are limited to a rate after a burst")
     func tokens() {
         let start = ContinuousClock.now

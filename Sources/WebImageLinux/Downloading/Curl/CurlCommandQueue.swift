@@ -27,13 +27,23 @@ final class CurlCommandQueue: Sendable {
         var commands: [CurlCommand] = []
         var wake: (@Sendable () -> Void)?
         var isStarted = false
+        var idleThread: IdleThread?
         var configuration: ImageDownloader.Configuration
         var isSuspended = false
         var counts = (running: 0, waiting: 0)
     }
 
+    /// A network thread that has ended for lack of work.
+    ///
+    /// @unchecked: only the next thread uses it, and the lock is between the two.
+    private struct IdleThread: @unchecked Sendable {
+        let thread: CurlThread
+    }
+
     private let state: Mutex<State>
     let proxyResolver: ProxyResolver
+    /// How long the thread waits for work before it ends.
+    let idleTime: Duration
     private let startThread: ThreadStarter
 
     /// Starts a thread that runs a closure. Returns 0 or an error number.
@@ -42,18 +52,20 @@ final class CurlCommandQueue: Sendable {
     init(
         _ configuration: ImageDownloader.Configuration,
         _ proxyResolver: ProxyResolver,
+        idleTime: Duration,
         startThread: @escaping ThreadStarter
     ) {
         self.proxyResolver = proxyResolver
+        self.idleTime = idleTime
         self.startThread = startThread
         state = Mutex(State(configuration: configuration))
     }
 
-    /// Adds a command, and starts the thread for the first operation. If no thread starts, the operation fails within this call.
+    /// Adds a command, and starts the thread for the first operation and after an idle time. If no thread starts, the operation fails within this call.
     func post(_ command: CurlCommand) {
         // The thread is woken under the lock, so that it cannot free the multi handle in the meantime.
         let startsThread = state.withLock { state in
-            if case .start = command {} else if !state.isStarted { return false }
+            if case .start = command {} else if !state.isStarted, state.idleThread == nil { return false }
             state.commands.append(command)
             if state.commands.count == 1 { state.wake?() }
             defer { state.isStarted = true }
@@ -90,6 +102,19 @@ final class CurlCommandQueue: Sendable {
             return state.commands
         }
     }
+
+    /// Keeps a thread that ends, unless there are commands for it.
+    func keep(_ thread: CurlThread) -> Bool {
+        let idle = IdleThread(thread: thread)
+        return state.withLock { state in
+            guard state.commands.isEmpty else { return false }
+            (state.idleThread, state.wake, state.isStarted) = (idle, nil, false)
+            return true
+        }
+    }
+
+    /// Returns the thread that was kept, if one was.
+    func takeIdleThread() -> CurlThread? { state.withLock { $0.idleThread.take() }?.thread }
 
     /// Sets the closure that wakes the thread; `nil` when the thread ends.
     func setWake(_ wake: (@Sendable () -> Void)?) {

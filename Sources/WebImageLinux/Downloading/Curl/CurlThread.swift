@@ -4,7 +4,8 @@ import FoundationEssentials
 import Glibc
 import WebImageCore
 
-/// The network thread of a downloader. Only this thread uses the object and its transfers, so there is no lock.
+/// The network thread of a downloader. Only this thread uses the object and its transfers, so there is no lock. The thread ends after
+/// half a minute without transfers; the next one continues with the object, which has the connections.
 final class CurlThread {
     let commands: CurlCommandQueue
     private(set) var configuration: ImageDownloader.Configuration
@@ -25,6 +26,8 @@ final class CurlThread {
     var networkChange: ContinuousClock.Instant?
     /// The seconds for which idle connections are kept.
     static let idleAge = 118
+    /// When the thread last began to wait, and that time on the clock that stops while the machine sleeps.
+    private var waitStart = (time: ContinuousClock.now, awakeTime: SuspendingClock.now)
     /// Whether the next transfer waits until bodies have been decoded.
     var isWaitingForRoom = false
     /// The servers that have said when they may be asked again (Retry-After), by origin.
@@ -41,13 +44,16 @@ final class CurlThread {
         // A Thread of Foundation would make every app load Foundation with its Unicode data.
         return startThread {
             gwi_thread_set_name("gwi-network")
-            guard let thread = CurlThread(commands) else {
-                return commands.failAll(
+            ExitGuard.enter()
+            if let thread = commands.takeIdleThread() ?? CurlThread(commands) {
+                thread.run()
+            } else {
+                commands.failAll(
                     "libcurl cannot start, for lack of descriptors or memory",
                     remedy: "Raise the limit of open files (ulimit -n), or close files."
                 )
             }
-            thread.run()
+            ExitGuard.leave()
         }
     }
 
@@ -55,14 +61,12 @@ final class CurlThread {
     private init?(_ commands: CurlCommandQueue) {
         self.commands = commands
         configuration = commands.configuration
-        ExitGuard.enter()
         gwi_curl_initialize()
         _ = ExitGuard.secondRegistration
         sharedState = CurlSharedState()
         let made = curl_multi_init()
         guard let multi = made, curl_multi_wakeup(multi) == CURLM_OK else {
             curl_multi_cleanup(made)
-            ExitGuard.leave()
             return nil
         }
         self.multi = multi
@@ -72,6 +76,7 @@ final class CurlThread {
         // curl_multi_wakeup is the only function of libcurl that may be called from any thread.
         nonisolated(unsafe) let multi = multi
         commands.setWake { curl_multi_wakeup(multi) }
+        noteSleep()
         configure()
         while true {
             for command in commands.takeAll() { handle(command) }
@@ -86,22 +91,28 @@ final class CurlThread {
             if isStopping, transfers.isEmpty { break }
             let timeout = pollTimeout
             ExitGuard.leave()
-            let (time, awakeTime) = (ContinuousClock.now, SuspendingClock.now)
+            waitStart = (.now, .now)
             curl_multi_poll(multi, nil, 0, timeout, nil)
-            let (elapsed, awake) = (ContinuousClock.now - time, SuspendingClock.now - awakeTime)
-            if elapsed - awake > .seconds(1) { networkChange = .now }
+            noteSleep()
             ExitGuard.enter()
+            let isIdle = transfers.isEmpty && waitStart.time + commands.idleTime <= .now
+            if isIdle, commands.keep(self) { return }
         }
         commands.setWake(nil)
         curl_multi_cleanup(multi)
-        ExitGuard.leave()
+    }
+
+    /// Notes whether the machine has slept since the thread began to wait.
+    private func noteSleep() {
+        let elapsed = ContinuousClock.now - waitStart.time
+        if elapsed - (SuspendingClock.now - waitStart.awakeTime) > .seconds(1) { networkChange = .now }
     }
 
     /// The longest time to wait for an event, in milliseconds.
     private var pollTimeout: Int32 {
         let now = ContinuousClock.now
-        let isIdle = transfers.isEmpty
-        let check = now + (queue.starvation() == nil ? .seconds(isIdle ? 3600 : 60) : .milliseconds(500))
+        let rest = transfers.isEmpty ? commands.idleTime : .seconds(60)
+        let check = now + (queue.starvation() == nil ? rest : .milliseconds(500))
         let deadlines = active.values.map(\.deadline) + [nextToken, queue.nextLookup, check]
         let first = deadlines.lazy.compactMap { $0 }.min() ?? now
         return max(1, (first - now).timeoutMilliseconds.boundedSum(1))
