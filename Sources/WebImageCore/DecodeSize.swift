@@ -49,3 +49,16 @@ public enum DecodeSize: Hashable, Sendable {
         )
     }
 }
+
+extension DecodeSize {
+    /// A text that tells sizes apart. Interpolating the size itself would print it by reflection, which is slow.
+    var text: String {
+        switch self {
+        case .original: "original"
+        case .contain(let box): "contain(\(box))"
+        case .cover(let box): "cover(\(box))"
+        case .stretch(let box): "stretch(\(box))"
+        case .within(let byteCount): "within(byteCount: \(byteCount))"
+        }
+    }
+}

@@ -119,6 +119,22 @@ struct ResultTests {
         #expect(EventLog<Int>.poll { resultCount == 2 })
     }
 
+    @Test(
+        "A rendition keeps its key from version to version",
+        arguments: [
+            (DecodeSize.contain(PixelSize(width: 200, height: 100)), "contain(200x100) 1.0 "),
+            (.cover(PixelSize(width: 200, height: 100)), "cover(200x100) 1.0 "),
+            (.stretch(PixelSize(width: 200, height: 100)), "stretch(200x100) 1.0 "),
+            (.within(byteCount: 20_000), "within(byteCount: 20000) 1.0 "),
+        ]
+    )
+    func key(size: DecodeSize, variant: String) async throws {
+        answer()
+        try await load(request { $0.decodeSize = size })
+        waitForResult()
+        #expect(fixture.results.contains(CacheKey.string(base: fixture.url("a").absoluteString, variant: variant)))
+    }
+
     @Test("A size near that of the original gets no rendition")
     func nearlyOriginal() async throws {
         answer()

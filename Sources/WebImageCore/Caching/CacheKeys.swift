@@ -38,7 +38,7 @@ package struct ImageKey: Hashable, Sendable {
 extension ImageKey {
     /// The key of a rendition on disk. Its base is the key of the original, so all renditions of an image can be found by prefix.
     func renditionKey(size: DecodeSize) -> String {
-        CacheKey.string(base: source, variant: "\(size) \(scale) \(transformer)")
+        CacheKey.string(base: source, variant: "\(size.text) \(scale) \(transformer)")
     }
 }
 
