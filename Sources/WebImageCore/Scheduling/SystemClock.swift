@@ -14,9 +14,14 @@ package struct SystemClock: TimeKeeping {
 /// Timers on a thread that exists while any is pending. Their work may wait, so other threads do it. Dispatch has timers, too, but the
 /// first use of its global queues starts one that wakes the process every second from then on (libdispatch, src/event/workqueue.c).
 private enum Timers {
+    private struct Timer {
+        let due: SuspendingClock.Instant
+        let work: @Sendable () -> Void
+    }
+
     private struct State {
         /// In the order in which they are due.
-        var pending: [(due: SuspendingClock.Instant, work: @Sendable () -> Void)] = []
+        var pending: [Timer] = []
         var hasThread = false
     }
 
@@ -29,7 +34,7 @@ private enum Timers {
         let due = SuspendingClock.now + delay.bounded
         let (isFirst, hasThread) = state.withLock { state in
             let index = (state.pending.lastIndex { $0.due <= due } ?? -1) + 1
-            state.pending.insert((due, work), at: index)
+            state.pending.insert(Timer(due: due, work: work), at: index)
             defer { state.hasThread = true }
             return (index == 0, state.hasThread)
         }
@@ -44,19 +49,19 @@ private enum Timers {
     private static func run() {
         nameThisThread("gwi-timers")
         while let (due, pause) = next() {
-            for work in due { queue.submit(work) }
+            for timer in due { queue.submit(timer.work) }
             let nanoseconds = Int(bounded: pause / .nanoseconds(1))
             if due.isEmpty { _ = signal.wait(timeout: .now() + .nanoseconds(nanoseconds)) }
         }
     }
 
     /// Removes what is due, or tells how long there is nothing to do. Returns `nil` after the last timer, when the thread ends.
-    private static func next() -> (due: [@Sendable () -> Void], pause: Duration)? {
+    private static func next() -> (due: [Timer], pause: Duration)? {
         let now = SuspendingClock.now
         return state.withLock { state in
             state.hasThread = !state.pending.isEmpty
             guard let first = state.pending.first else { return nil }
-            let due = state.pending.prefix { $0.due <= now }.map(\.work)
+            let due = Array(state.pending.prefix { $0.due <= now })
             state.pending.removeFirst(due.count)
             return (due, first.due - now)
         }

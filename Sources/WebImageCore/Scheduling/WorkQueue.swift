@@ -45,6 +45,9 @@ package final class WorkQueue: Sendable {
         shared.close()
     }
 
+    /// Sets a closure that a thread calls each time it has done the last work. It may submit work.
+    func whenIdle(_ call: @escaping @Sendable () -> Void) { shared.state.withLock { $0.idleCall = call } }
+
     /// Starts a thread, unless one is running.
     /// - Returns: 0, or the error number of pthread_create(3) if no thread runs. Work then waits until a later call starts one.
     package func start() -> Int32 { shared.startThreadIfNeeded() }
@@ -87,9 +90,15 @@ package final class WorkQueue: Sendable {
 
 /// The state that a queue and its threads share. The threads end when the queue is released and empty.
 private final class QueueState: Sendable {
+    /// A struct, because generic code would wrap a closure in another one each time that it passes it on.
+    struct Work {
+        let run: @Sendable () -> Void
+    }
+
     struct State {
-        var queue = PriorityQueue<@Sendable () -> Void>()
+        var queue = PriorityQueue<Work>()
         var running = 0
+        var idleCall: (@Sendable () -> Void)?
         var isClosed = false
         var threadCount = 0
         /// The threads that wait for work, or have been woken up for it.
@@ -165,7 +174,7 @@ private final class QueueState: Sendable {
         age: UInt64 = 0,
         _ work: @escaping @Sendable () -> Void
     ) -> UInt64 {
-        let number = state.withLock { $0.queue.push(work, priority, isResumed: isResumed, age: age) }
+        let number = state.withLock { $0.queue.push(Work(run: work), priority, isResumed: isResumed, age: age) }
         _ = startThreadIfNeeded()
         signal.signal()
         return number
@@ -189,11 +198,13 @@ private final class QueueState: Sendable {
                 return (work, state.isClosed, ends)
             }
             if let work {
-                work()
-                state.withLock { state in
+                work.run()
+                let idleCall = state.withLock { state in
                     state.running -= 1
                     state.idleCount += 1
+                    return state.running == 0 && state.queue.count == 0 ? state.idleCall : nil
                 }
+                idleCall?()
             } else if ends {
                 // The other threads end with the queue.
                 if isClosed { signal.signal() }
