@@ -6,11 +6,9 @@ extension ImageRequest {
     ///
     /// This runs for each request, so it allocates nothing.
     static func scale(inName url: String) -> Double {
-        var bytes = url.utf8[...]
         // Few URLs get further than this.
-        guard !url.isDataURL, bytes.contains(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "%") }) else {
-            return 1
-        }
+        guard !url.isDataURL, url.contains(anyOf: "@", "%") else { return 1 }
+        var bytes = url.utf8[...]
         if let end = bytes.firstIndex(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }) {
             bytes = bytes[..<end]
         }

@@ -81,7 +81,7 @@ public struct ImageRequest: Hashable, Sendable {
     }
     /// The URL that is loaded instead while the network is metered. Default: none.
     public var lowDataURL: URL? {
-        get { extended.lowDataURL }
+        get { storage.box?.value.lowDataURL }
         set { change { $0.lowDataURL = newValue } }
     }
     /// The URL that a widget loads instead while the style of the app is dark, which libadwaita says, or else GTK's settings or the name

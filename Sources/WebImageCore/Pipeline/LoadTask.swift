@@ -138,7 +138,7 @@ public final class LoadTask<Content: Sendable>: Sendable {
         guard isOpen else { return }
         if isRunning { pipeline.intake.add(.cancel(self)) }
         for child in children { child.cancel() }
-        dispatcher.dispatch { self.complete(.failure(.cancelled(self.request.url))) }
+        dispatcher.dispatch { self.end(with: .failure(.cancelled(self.request.url))) }
     }
 
     /// The response, once the load has ended. Cancelling the awaiting Swift task cancels the load for all callers that
@@ -173,6 +173,9 @@ extension LoadTask where Content == WebImage {
             handlers: completion.map { .mainActor(completion: $0) }
         )
     }
+
+    /// Finishes the task of a binding within this call, on the main thread. Only the first call has an effect.
+    package func complete(_ result: ImageResult) { end(with: result) }
 
     /// The image of the ``response``, once the load has ended.
     /// - Throws: ``ImageError``. Its code is ``ImageError/Code/cancelled`` if the load was cancelled.
@@ -308,31 +311,21 @@ extension LoadTask {
     }
 
     /// Finishes the task within this call, which must be on the thread of its callbacks. Only the first call has an effect.
-    @_specialize(where Content == WebImage)
-    package func complete(_ result: Ending) {
-        let ending = state.withLock { state -> (result: Ending, wasRunning: Bool)? in
-            let wasRunning: Bool
-            switch state.phase {
-            case .unstarted: wasRunning = false
-            case .running: wasRunning = true
-            case .finishing, .finished: return nil
-            }
+    func end(with result: Ending) {
+        let (isFirst, wasRunning, isCancelled) = state.withLock { state in
+            let wasRunning = state.isRunning
+            if case .unstarted = state.phase {} else if !wasRunning { return (false, false, false) }
             state.phase = .finishing
-            return (state.isCancelled ? .failure(.cancelled(request.url)) : result, wasRunning)
+            return (true, wasRunning, state.isCancelled)
         }
-        guard let (result, wasRunning) = ending else { return }
+        guard isFirst else { return }
+        let result = isCancelled ? .failure(.cancelled(request.url)) : result
         // Observers come first: code that awaits the response continues as soon as the phase is `finished`.
         if wasRunning { pipeline.taskDidFinish(self, with: result) }
         let before = state.withLock { state in
-            let before = state
-            state.phase = .finished(result)
-            state.handlers = nil
-            state.completions = []
-            state.progress = nil
-            state.partial = nil
-            state.children = []
-            state.parent = nil
-            return before
+            var ended = State(phase: .finished(result), priority: state.priority, isCancelled: state.isCancelled)
+            ended.childGeneration = state.childGeneration
+            return exchange(&state, with: ended)
         }
         for child in before.children { child.cancel() }
         if let result = result as? ImageResult { before.handlers?.complete(result) }
@@ -406,12 +399,12 @@ extension LoadTask {
     /// Finishes the task in a later turn of its dispatcher.
     func finish(_ result: Ending) {
         pipeline.observers.notify(request.url, .awaitingDelivery, of: self)
-        dispatcher.dispatch { self.complete(result) }
+        dispatcher.dispatch { self.end(with: result) }
     }
 
     /// Finishes the task within this call if the caller is on the thread of the callbacks.
     func finishNow(_ result: Ending) {
-        if dispatcher.isCurrent { complete(result) } else { finish(result) }
+        if dispatcher.isCurrent { end(with: result) } else { finish(result) }
     }
 
     private func deliverProgress() {

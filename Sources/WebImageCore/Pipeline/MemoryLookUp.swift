@@ -26,19 +26,20 @@ package struct MemoryLookUp: PipelineStage {
         startsNow: Bool = false
     ) -> (request: PreparedRequest, image: WebImage?, response: ImageResponse?) {
         var prepared = preparation.prepare(request)
-        let request = prepared.request
         var found: MemoryHit?
-        if request.readTiers.contains(.memory),
+        if prepared.request.readTiers.contains(.memory),
             prepared.intercepted.map({ preparation.interceptsMemoryHits(of: $0) }) != true
         {
-            found = inAnySize ? hit(inAnySizeFor: request) : hit(for: request, isRepeated: !startsNow)
+            found = inAnySize ? hit(inAnySizeFor: prepared.request) : hit(for: prepared.request, isRepeated: !startsNow)
         }
         prepared.hasMissed = found == nil && startsNow && !inAnySize
-        guard let found, !request.includesData, ends(request, found) else { return (prepared, found?.image, nil) }
+        guard let found, !prepared.request.includesData, ends(prepared.request, found) else {
+            return (prepared, found?.image, nil)
+        }
         let response = found.response
-        observers.notify(request.url, .requested)
-        observers.notify(request.url, .memoryHit)
-        observers.notify(request.url, .delivered(.memory), with: response)
+        observers.notify(prepared.request.url, .requested)
+        observers.notify(prepared.request.url, .memoryHit)
+        observers.notify(prepared.request.url, .delivered(.memory), with: response)
         return (prepared, found.image, response)
     }
 

@@ -123,5 +123,7 @@ extension Pipeline {
     }
 
     /// The request after the configuration of the app is applied. All stages look at this request.
-    package func prepare(_ request: ImageRequest) -> ImageRequest { preparation.resolve(preparation.process(request)) }
+    package func prepare(_ request: ImageRequest) -> ImageRequest {
+        preparation.prepare(request, isIntercepted: false).request
+    }
 }

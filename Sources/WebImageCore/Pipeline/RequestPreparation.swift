@@ -18,17 +18,17 @@ struct RequestPreparation: PipelineStage {
 
     /// - Parameter isIntercepted: Whether interceptors see the load. Default: yes.
     func prepare(_ request: ImageRequest, isIntercepted: Bool = true) -> PreparedRequest {
-        let processed = process(request)
-        let intercepted = isIntercepted && !interceptors.isEmpty ? processed : nil
-        return PreparedRequest(request: resolve(processed), intercepted: intercepted)
+        var request = process(request)
+        let intercepted = isIntercepted && !interceptors.isEmpty ? request : nil
+        resolve(&request)
+        return PreparedRequest(request: request, intercepted: intercepted)
     }
 
     /// The request after the app's request processor.
     func process(_ request: ImageRequest) -> ImageRequest { context.dependencies.requestProcessor?(request) ?? request }
 
-    /// The request for the file to load, with its key.
-    func resolve(_ request: ImageRequest) -> ImageRequest {
-        var request = request
+    /// Turns the request into one for the file to load, with its key.
+    func resolve(_ request: inout ImageRequest) {
         if let low = request.lowDataURL, context.dependencies.network.status.isMetered {
             request.url = low
             request.cacheKey = nil
@@ -46,7 +46,6 @@ struct RequestPreparation: PipelineStage {
         }
         // Radii and line widths of a transformer fit one size only.
         if request.transformer != nil { request.acceptsLarger = false }
-        return request
     }
 
     /// Turns a request for an image in several files into a request for the file that fits.

@@ -89,10 +89,9 @@ struct InterceptorStage: PipelineStage {
     private func loadImage(of load: Load, _ request: ImageRequest) async throws(ImageError) -> ImageResponse {
         let task = load.task
         if request.priority != load.request.priority { task.priority = request.priority }
-        let child = task.makeChild(
-            preparation.resolve(request.completed(from: load.request)),
-            task.forwarding
-        )
+        var resolved = request.completed(from: load.request)
+        preparation.resolve(&resolved)
+        let child = task.makeChild(resolved, task.forwarding)
         guard !Task.isCancelled, task.adopt(child) else { throw .cancelled(request.url) }
         child.start()
         // A finished child would keep its image for as long as the interceptor runs.
