@@ -21,8 +21,6 @@ public enum LoadSource: Sendable {
 /// The result of a load: an image (``ImageResponse``) or bytes (``DataResponse``), with its source and metadata.
 public struct LoadResponse<Content: Sendable>: Sendable {
     let content: Content
-    /// The bytes of the image's file.
-    var fileData: Data?
     /// The place that the content came from.
     public let source: LoadSource
     /// The URL that was requested, before redirects.
@@ -30,22 +28,35 @@ public struct LoadResponse<Content: Sendable>: Sendable {
     /// The head of the server's response to this load, with its final URL; the head of the 304 if the server confirmed
     /// the cached copy. `nil` if no server was asked, as for an image from a cache or a file.
     public var head: ResponseHead? {
-        get { boxedHead?.value }
-        set { boxedHead = newValue.map(Box.init) }
+        get { boxedDetails?.value.head }
+        set { details.head = newValue }
     }
     /// The times and sizes of the transfer, if there was one.
     public var metrics: TransferMetrics? {
-        get { boxedMetrics?.value }
-        set { boxedMetrics = newValue.map(Box.init) }
+        get { boxedDetails?.value.metrics }
+        set { details.metrics = newValue }
     }
     /// How long reading, decoding and transforming took.
-    public var durations = StageDurations()
+    public var durations: StageDurations {
+        get { details.durations }
+        set { details.durations = newValue }
+    }
     /// Why the requested URL failed, if the content comes from a fallback (``ImageRequest/fallbackURLs``); `nil` otherwise.
-    public internal(set) var fallbackError: ImageError?
+    public internal(set) var fallbackError: ImageError? {
+        get { boxedDetails?.value.fallbackError }
+        set { details.fallbackError = newValue }
+    }
     /// Why a cached copy was not revalidated, or the bytes of an image not loaded: the content may be stale. `nil` otherwise.
-    public var refreshError: ImageError?
-    private var boxedHead: Box<ResponseHead>?
-    private var boxedMetrics: Box<TransferMetrics>?
+    public var refreshError: ImageError? {
+        get { boxedDetails?.value.refreshError }
+        set { details.refreshError = newValue }
+    }
+    /// Boxed, because a response from memory has no details, and a memory hit copies it several times.
+    private var boxedDetails: Box<ResponseDetails>?
+    var details: ResponseDetails {
+        get { boxedDetails?.value ?? ResponseDetails() }
+        set { boxedDetails = Box(newValue) }
+    }
 
     init(_ content: Content, source: LoadSource, url: URL) {
         self.content = content
@@ -61,8 +72,8 @@ extension LoadResponse where Content == WebImage {
     /// The bytes of the file, with ``ImageRequest/includesData``. Also `nil` if no cache has them and they cannot be
     /// loaded again; ``refreshError`` then says why.
     public var data: Data? {
-        get { fileData }
-        set { fileData = newValue }
+        get { boxedDetails?.value.data }
+        set { details.data = newValue }
     }
 
     /// Creates a response, for your own interceptors and for tests.
@@ -85,6 +96,17 @@ extension LoadResponse where Content == Data {
 extension LoadResponse: CustomStringConvertible {
     /// The content, its source and its URL, which is printed without secrets and truncated if it is long.
     public var description: String { "\(content) from \(source) <\(url.textForMessages)>" }
+}
+
+/// What a response tells about its load.
+struct ResponseDetails: Sendable {
+    /// The bytes of the image's file.
+    var data: Data?
+    var head: ResponseHead?
+    var metrics: TransferMetrics?
+    var durations = StageDurations()
+    var fallbackError: ImageError?
+    var refreshError: ImageError?
 }
 
 /// How long the stages of a load took. A stage that was skipped, or shared with another load, took zero.

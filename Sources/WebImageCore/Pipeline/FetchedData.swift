@@ -45,6 +45,19 @@ struct FetchedData: Sendable {
         entry = stored
     }
 
+    /// What a response tells about these bytes.
+    /// - Parameter durations: The times of decoding and transforming.
+    func details(with durations: StageDurations) -> ResponseDetails {
+        var details = ResponseDetails(
+            head: loaded.head,
+            metrics: loaded.metrics,
+            durations: durations,
+            refreshError: refreshError
+        )
+        details.durations.reading = readingDuration
+        return details
+    }
+
     /// Whether the image is the one that was cached before: the server confirmed it or was unreachable.
     var isConfirmed: Bool { origin == .revalidated || refreshError != nil }
 

@@ -133,13 +133,8 @@ struct DecodeStage: PipelineStage {
         _ data: FetchedData,
         durations: StageDurations = StageDurations()
     ) -> Outcome {
-        var durations = durations
-        durations.reading = data.readingDuration
         var response = ImageResponse(image: image, source: data.origin, url: job.request.url)
-        response.head = data.loaded.head
-        response.metrics = data.loaded.metrics
-        response.durations = durations
-        response.refreshError = data.refreshError
+        response.details = data.details(with: durations)
         return Outcome(result: .success(response))
     }
 

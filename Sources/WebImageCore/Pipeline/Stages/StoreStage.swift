@@ -79,10 +79,7 @@ extension StoreStage {
     /// Ends a load of bytes.
     func finish(_ task: DataTask, with data: FetchedData) {
         var response = DataResponse(data.loaded.data, source: data.origin, url: task.request.url)
-        response.head = data.loaded.head
-        response.metrics = data.loaded.metrics
-        response.durations.reading = data.readingDuration
-        response.refreshError = data.refreshError
+        response.details = data.details(with: StageDurations())
         guard task.request.cacheAccess.awaitsWrites else { return deliveryStage.deliver(.success(response), to: task) }
         let key = task.request.sourceKey
         ioQueue.submit { [response] in
