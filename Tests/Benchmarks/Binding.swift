@@ -38,7 +38,7 @@ struct Binding: ParsableCommand {
         measure("first image of a widget that is not on screen", pictures.count, rounds: 1, limit: 54) { _ in
             for (index, picture) in pictures.enumerated() { picture.setImage(with: urls[index]) }
         }
-        measure("not in memory, not on screen", pictures.count, limit: 2.2) { round in
+        measure("not in memory, not on screen", pictures.count, limit: 3.2) { round in
             for (index, picture) in pictures.enumerated() {
                 picture.setImage(with: urls[200 + (index + round) % 200])
             }
@@ -55,18 +55,18 @@ struct Binding: ParsableCommand {
                 picture.setImage(with: urls[200 + (index + 8) % 200])
             }
         }
-        measure("in memory, on screen", pictures.count, limit: 1.1) { round in
+        measure("in memory, on screen", pictures.count, limit: 2.1) { round in
             for (index, picture) in pictures.enumerated() {
                 picture.setImage(with: urls[200 + (index + round) % 200])
             }
         }
-        measure("not in memory, on screen, cancelled", pictures.count, limit: 9.2) { round in
+        measure("not in memory, on screen, cancelled", pictures.count, limit: 10.2) { round in
             for (index, picture) in pictures.enumerated() {
                 picture.setImage(with: urls[400 + (index + round) % 200])
                 picture.cancelImageLoad()
             }
         }
-        measure("not in memory, on screen", pictures.count, rounds: 7, limit: 9.2) { round in
+        measure("not in memory, on screen", pictures.count, rounds: 7, limit: 10.2) { round in
             for (index, picture) in pictures.enumerated() {
                 picture.setImage(with: urls[600 + 200 * round + index])
             }

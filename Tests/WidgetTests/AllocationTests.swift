@@ -15,7 +15,7 @@ struct AllocationTests {
             // more where the machine is busy and the turns are many.
             ("miss", 75), ("coalesced", 147), ("load", 236),
             // This counts only the allocations of the main thread.
-            ("start", 5.1),
+            ("start", 6.1),
             // A load that joins its job before it is cancelled takes 93, one that does not takes 5.
             ("cancelled", 94),
         ]

@@ -52,7 +52,7 @@ public struct ImageBinding: ImageBindable {
 // The load, and the settings that few widgets need.
 extension ImageBinding {
     /// The request that was set last, whether or not its load succeeded; `nil` after the image was cleared.
-    public var request: ImageRequest? { existingSlot?.current?.image }
+    public var request: ImageRequest? { existingSlot?.current?.request.image }
 
     /// The last load, which may have ended; `nil` after the image was cleared.
     public var task: ImageTask? { WidgetSlots.existing(of: object)?.task(for: key) }
@@ -66,8 +66,9 @@ extension ImageBinding {
 
     /// How the image on display was loaded; `nil` while another one loads, and for an image that the app has set itself.
     package var shownLoad: (request: ImageRequest, response: ImageResponse, manager: ImageManager)? {
-        guard let load = existingSlot?.current, case .shown(let response) = load.state else { return nil }
-        return (load.image.inStyle(isDark: load.isDark), response, load.manager)
+        guard let load = existingSlot?.current, case .shown(let response) = load.state, let image = load.imageInStyle
+        else { return nil }
+        return (image, response, load.manager)
     }
 
     /// Replaces the placeholder of the load, which goes on. The placeholder is no URL.
@@ -142,7 +143,7 @@ extension ImageBinding {
         options: BindingOptions = BindingOptions(),
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
     ) -> ImageTask {
-        var request = BindingRequest(sources.first, placeholder, options)
+        var request = BindingRequest(sources.first?.imageRequest, placeholder, options: options)
         if !sources.isEmpty {
             let requests = sources.map(\.imageRequest)
             request.sequence = ImageSequence(requests: requests, frameDuration: frameDuration, loopCount: loopCount)

@@ -14,7 +14,7 @@ extension ButtonBindable {
         options: BindingOptions = BindingOptions(),
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
     ) -> ImageTask {
-        imageBinding(for: state).set(BindingRequest(source, placeholder, options), completion)
+        imageBinding(for: state).set(BindingRequest(source?.imageRequest, placeholder, options: options), completion)
     }
 
     /// Loads the image behind the child of the button in a state. Parameters are as for `setImage(with:)`. The call
@@ -27,7 +27,10 @@ extension ButtonBindable {
         options: BindingOptions = BindingOptions(),
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
     ) -> ImageTask {
-        backgroundImageBinding(for: state).set(BindingRequest(source, placeholder, options), completion)
+        backgroundImageBinding(for: state).set(
+            BindingRequest(source?.imageRequest, placeholder, options: options),
+            completion
+        )
     }
 }
 
@@ -41,6 +44,6 @@ extension EntryBindable {
         options: BindingOptions = BindingOptions(),
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
     ) -> ImageTask {
-        iconBinding(at: position).set(BindingRequest(source, placeholder, options), completion)
+        iconBinding(at: position).set(BindingRequest(source?.imageRequest, placeholder, options: options), completion)
     }
 }

@@ -12,8 +12,8 @@ struct BindingRequest {
     var progress: (@MainActor @Sendable (Int64, Int64?) -> Void)?
     var partial: (@MainActor @Sendable (WebImage) -> Void)?
 
-    init(_ source: (some ImageRequestConvertible)?, _ placeholder: ImagePlaceholder?, _ options: BindingOptions) {
-        (image, self.placeholder, self.options) = (source?.imageRequest, placeholder, options)
+    init(_ image: ImageRequest?, _ placeholder: ImagePlaceholder?, options: BindingOptions) {
+        (self.image, self.placeholder, self.options) = (image, placeholder, options)
     }
 
     /// The same request without handlers.

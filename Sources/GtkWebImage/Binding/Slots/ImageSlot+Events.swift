@@ -15,7 +15,7 @@ extension ImageSlot {
             // Lists map rows in passing and unmap them within the same layout. Such rows are not worth a request.
             if !load.task.isCancelled { waitForLayout(pointer) }
         case .loading:
-            load.task.priority = load.image.onScreen.priority
+            load.task.priority = load.task.request.priority
         case .suspended:
             // The widget may have been moved.
             widgetResumed()
@@ -43,7 +43,7 @@ extension ImageSlot {
             endLoading()
             load.task.cancelChildren()
         case .loading:
-            load.task.priority = load.image.offScreenPriority
+            load.task.priority = load.task.request.offScreenPriority
         case .waitingForMap, .suspended, .shown, .failed, .detached:
             break
         }
@@ -58,7 +58,6 @@ extension ImageSlot {
 
     func widgetUnrooted() {
         current?.cancelRefinement()
-        current?.refinement = .idle
         placeholders.cancelLoad()
         // A load that the app has cancelled must not restart in another window.
         guard current?.task.isCancelled == false else { return }

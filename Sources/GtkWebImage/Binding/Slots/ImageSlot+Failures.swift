@@ -77,10 +77,9 @@ extension ImageSlot {
     /// called, and no handler may be called after it.
     func restart(_ ended: SlotLoad, ignoresFailureCache: Bool = false) {
         placeholders.cancel()
-        ended.cancelRefinement()
-        let task = ImageTask(parentFor: ended.image.onScreen, in: ended.manager.pipeline)
+        let task = ImageTask(parentFor: ended.task.request, in: ended.manager.pipeline)
         let request = ended.request.withoutHandlers
-        var load = SlotLoad(task: task, request: request, image: ended.image, manager: ended.manager)
+        let load = SlotLoad(task: task, request: request, manager: ended.manager)
         load.ignoresFailureCache = ignoresFailureCache
         load.keepsImage = stillKeepsImage(ended)
         current = load

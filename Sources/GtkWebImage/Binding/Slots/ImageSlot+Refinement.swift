@@ -25,8 +25,9 @@ extension ImageSlot {
         else { return }
         let isCoarse = image.hasMorePixels && size.target(for: image.naturalSizeBeforeTransform) != image.decodedSize
         guard isCoarse || load.hasLargerVariant(for: size, on: widget) else { return }
+        let task = load.task
         MainLoopDispatcher.shared.dispatch { [weak self] in
-            MainActor.assumeIsolated { self?.refine(load.task, size) }
+            MainActor.assumeIsolated { self?.refine(task, size) }
         }
     }
 

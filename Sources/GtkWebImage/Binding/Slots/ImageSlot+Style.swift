@@ -10,7 +10,7 @@ extension ImageSlot {
     /// - Returns: Whether the load was prepared for another style.
     @discardableResult
     func noteStyle() -> Bool {
-        guard current?.image.darkURL != nil else { return false }
+        guard current?.task.request.darkURL != nil else { return false }
         follow()
         let isDark = DarkStyle.isOn
         defer { current?.isDark = isDark }
@@ -29,7 +29,8 @@ extension ImageSlot {
 
     /// Loads the image of the other style. A load that waits takes it when it starts.
     private func styleChanged() {
-        guard let load = current, load.image.darkURL != nil, load.isDark != DarkStyle.isOn, !load.task.isCancelled
+        guard let load = current, load.task.request.darkURL != nil, load.isDark != DarkStyle.isOn,
+            !load.task.isCancelled
         else { return }
         switch load.state {
         case .shown, .failed:

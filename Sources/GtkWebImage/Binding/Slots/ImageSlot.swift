@@ -33,7 +33,6 @@ final class ImageSlot {
     let target: any SlotTarget
     /// `nil` for a paintable, whose widgets are unknown.
     let widget: WidgetReference?
-    /// Lists bind many images within one frame, so the code below reads the load in place: a copy would retain all that it holds.
     var current: SlotLoad?
     var configuration = SlotConfiguration() {
         didSet { target.content?.playback = configuration.playback }
@@ -57,7 +56,6 @@ final class ImageSlot {
 
     deinit {
         current?.task.cancel()
-        current?.cancelRefinement()
         placeholders.cancelLoad()
     }
 
@@ -90,8 +88,8 @@ final class ImageSlot {
     /// Whether the part that shows the image is on screen; `nil` without a widget.
     var isMapped: Bool? {
         guard let widget else { return nil }
-        let area = target.hasArea ? target.area : nil
-        return (area ?? widget.pointer).map { gtk_widget_get_mapped($0) != 0 } ?? false
+        guard let shown = target.hasArea ? target.area ?? widget.pointer : widget.pointer else { return false }
+        return gtk_widget_get_mapped(shown) != 0
     }
 
     // What the app calls
@@ -182,14 +180,21 @@ final class ImageSlot {
 
     /// Loads and shows an image, or joins the load of the same image.
     func set(_ request: BindingRequest, by manager: ImageManager, _ completion: Completion?) -> ImageTask {
-        guard let image = request.image else { return clear(for: request, by: manager, completion) }
-        if let task = join(request, by: manager, completion) { return task }
-        let keepsImage =
-            current.map { stillKeepsImage($0) && $0.manager === manager && request.isReload(of: $0.request) } ?? false
+        guard var image = request.image else { return clear(for: request, by: manager, completion) }
+        var keepsImage = false
+        // Nearly all requests are for another image. To compare all of a request would copy it.
+        if let current, current.task.request.url == image.url, current.manager === manager,
+            request.isReload(of: current.request)
+        {
+            if let task = join(current, with: request, completion) { return task }
+            keepsImage = stillKeepsImage(current)
+        }
         end(request.options.previousLoad)
-        let task = ImageTask(parentFor: image.onScreen, in: manager.pipeline, completion: completion)
-        current = SlotLoad(task: task, request: request, image: image, manager: manager)
-        current?.keepsImage = keepsImage
+        image.priority = image.onScreenPriority
+        let task = ImageTask(parentFor: image, in: manager.pipeline, completion: completion)
+        let load = SlotLoad(task: task, request: request, manager: manager)
+        load.keepsImage = keepsImage
+        current = load
         if request.progress != nil || request.partial != nil { dropHandlersAtEnd(of: task) }
         prepareLoad()
         return task
@@ -208,15 +213,12 @@ final class ImageSlot {
 
     /// Adds a completion to the current load if it is for the same image. The load is not disturbed, and the widget is
     /// changed only if it shows something else than the paintable.
-    private func join(_ request: BindingRequest, by manager: ImageManager, _ completion: Completion?) -> ImageTask? {
-        guard let task = current?.task, !task.isCancelled, current?.takesMore == true, current?.manager === manager,
-            current?.request.isEquivalent(to: request) == true
-        else { return nil }
+    private func join(_ load: SlotLoad, with request: BindingRequest, _ completion: Completion?) -> ImageTask? {
+        let task = load.task
+        guard !task.isCancelled, load.takesMore, load.request.isEquivalent(to: request) else { return nil }
         // The image stays on display while the server is asked again.
-        if current?.isShown == true, let image = request.image, manager.loadsShownImage(of: image) {
-            return nil
-        }
-        current?.allowRefinement()
+        if load.isShown, let image = request.image, load.manager.loadsShownImage(of: image) { return nil }
+        load.allowRefinement()
         // The app may have put other content into the widget since then.
         if request.options.display != .manual, target.attach() { target.changed() }
         if let completion {
@@ -259,7 +261,6 @@ final class ImageSlot {
     private func end(_ fate: BindingOptions.PreviousLoad) {
         placeholders.cancel()
         let ended = current.take()
-        ended?.cancelRefinement()
         laterRetry.cancel()
         target.content?.finishTransition()
         // An image that is in place has not failed: the end of its transition completes the load. A load that never
@@ -272,57 +273,54 @@ final class ImageSlot {
     /// Shows a memory hit within the call of the app: no placeholder, no turn of the main loop, no flicker. Otherwise
     /// it shows the placeholder and arranges the start.
     func prepareLoad() {
-        guard let task = current?.task else { return }
+        guard let load = current else { return }
         if progress != nil {
-            updateProgress(of: task) { $0.reset(to: .loading) }
-            guard current?.task === task else { return }
-            followCancellation(of: task)
+            updateProgress(of: load.task) { $0.reset(to: .loading) }
+            guard current === load else { return }
+            followCancellation(of: load.task)
         }
         noteStyle()
-        let size = current?.image.decodeSize ?? target.decodeSize()
-        let found = lookIntoMemory(size)
-        guard current?.task === task else { return }
-        if let found, let image = found.image {
-            // If the size is unknown, the image may come from any file.
-            current?.variantRank = found.prepared.request.request.variantRank.map { size == nil ? -1 : $0 }
-            if let response = found.response { return finish(task, .success(response)) }
-            show(image, animated: false, .newImage)
-        } else if current?.request.options.whileLoading != .currentImage, current?.keepsImage != true {
-            showPlaceholder()
+        let size = load.decodeSize(in: target)
+        var prepared: PreparedLoad?
+        var hasImage = false
+        if load.request.sequence == nil {
+            // If the widget has no size yet, an image of any size will do.
+            let query = load.makeRequest(size ?? .original, for: widget)
+            let hit = load.manager.memory.hit(
+                forBinding: query,
+                inAnySize: size == nil,
+                startsNow: startsNow(load, size)
+            )
+            guard current === load else { return }
+            if let image = hit.image {
+                // If the size is unknown, the image may come from any file.
+                load.variantRank = hit.request.request.variantRank.map { size == nil ? -1 : $0 }
+                if let response = hit.response { return finish(load.task, .success(response)) }
+                show(image, animated: false, .newImage)
+                hasImage = true
+            }
+            prepared = PreparedLoad(size: size ?? .original, scale: query.displayScale, request: hit.request)
         }
-        startWhenLaidOut(size, found?.prepared)
-    }
-
-    /// Prepares the request of the next child task, and looks for its image: at any size if the widget has none yet.
-    private func lookIntoMemory(
-        _ size: DecodeSize?
-    ) -> (prepared: PreparedLoad, image: WebImage?, response: ImageResponse?)? {
-        guard current?.request.sequence == nil, let memory = current?.manager.memory,
-            let query = current?.makeRequest(size ?? .original, for: widget)
-        else { return nil }
-        let hit = memory.hit(forBinding: query, inAnySize: size == nil, startsNow: startsNow(size))
-        let prepared = PreparedLoad(size: size ?? .original, scale: query.displayScale, request: hit.request)
-        return (prepared, hit.image, hit.response)
+        if !hasImage, load.request.options.whileLoading != .currentImage, !load.keepsImage { showPlaceholder() }
+        startWhenLaidOut(size, prepared)
     }
 
     /// Whether a load starts within the call that sets it.
-    private func startsNow(_ size: DecodeSize?) -> Bool {
+    private func startsNow(_ load: SlotLoad, _ size: DecodeSize?) -> Bool {
         guard let widget else { return true }
         guard let pointer = widget.pointer, !SuspendedWidgets.contain(pointer) else { return false }
-        return current?.request.options.start == .immediately || isMapped != false && size != nil && !pointer.isInList
+        return load.request.options.start == .immediately || isMapped != false && size != nil && !pointer.isInList
     }
 
     /// Starts at once, or after the widget is mapped and has a size.
     func startWhenLaidOut(_ size: DecodeSize?, _ prepared: PreparedLoad? = nil) {
         guard let widget else { return startTask(size ?? .original, prepared) }
-        guard let pointer = widget.pointer else { return }
-        if current?.request.options.start == .immediately {
-            if isMapped == false, let priority = current?.image.offScreenPriority {
-                current?.task.priority = priority
-            }
+        guard let pointer = widget.pointer, let load = current else { return }
+        if load.request.options.start == .immediately {
+            if isMapped == false { load.task.priority = load.task.request.offScreenPriority }
             startTask(size ?? .original, prepared)
         } else if isMapped == false {
-            current?.state = .waitingForMap
+            load.state = .waitingForMap
         } else if let size, !pointer.isInList {
             startTask(size, prepared)
         } else {
@@ -345,28 +343,28 @@ final class ImageSlot {
     // From the start to the image in its place.
 
     func startTask(_ size: DecodeSize, _ prepared: PreparedLoad? = nil) {
+        guard let load = current else { return }
         if let pointer = widget?.pointer, SuspendedWidgets.contain(pointer) {
-            current?.state = .suspended
+            load.state = .suspended
             return
         }
-        current?.state = .loading
+        load.state = .loading
         noteStyle()
         placeholders.load(at: size)
         target.content?.beginLoading(configuration.indicator)
         accessibility.isBusy = true
-        if let sequence = current?.request.sequence {
+        if let sequence = load.request.sequence {
             startSequence(sequence, size)
         } else {
-            startChild(size, prepared)
+            startChild(of: load, size, prepared)
         }
     }
 
-    private func startChild(_ size: DecodeSize, _ prepared: PreparedLoad?) {
-        guard let load = current else { return }
+    private func startChild(of load: SlotLoad, _ size: DecodeSize, _ prepared: PreparedLoad?) {
         let (task, manager) = (load.task, load.manager)
         let request = prepared?.request ?? manager.prepare(load.makeRequest(size, for: widget))
-        guard current?.task === task else { return }
-        let wantsProgress = current?.wantsProgress == true || progress != nil || configuration.indicator != nil
+        guard current === load else { return }
+        let wantsProgress = load.wantsProgress || progress != nil || configuration.indicator != nil
         let generation = task.childGeneration
         let child = manager.makeTask(
             for: request,
@@ -381,7 +379,7 @@ final class ImageSlot {
                 }
             )
         )
-        current?.variantRank = child.request.variantRank
+        load.variantRank = child.request.variantRank
         if task.adopt(child) { child.start() }
     }
 
@@ -408,9 +406,10 @@ final class ImageSlot {
         guard let load = current, isCurrent(task) else { return }
         // A load that an unmap has interrupted starts from nothing, while the widget still shows what had arrived.
         if image.isThumbnail, load.showsPartialImage, load.partialImage?.isThumbnail == false { return }
-        current?.partialImage = image
+        load.partialImage = image
+        let requests = load.requests
         showPartial(image)
-        for request in load.requests where isCurrent(task) { request.partial?(image) }
+        for request in requests where isCurrent(task) { request.partial?(image) }
     }
 
     /// Whether a load is neither superseded nor cancelled. A handler of the app may have done either.
@@ -453,33 +452,33 @@ final class ImageSlot {
 
     /// Puts the image in place, then completes the task.
     func finish(_ task: ImageTask, _ result: ImageResult) {
-        guard current?.task === task else { return task.complete(result) }
+        guard let load = current, load.task === task else { return task.complete(result) }
         endLoading()
         switch result {
         case .success(let response):
-            current?.state = .shown(response)
-            current?.partialImage = nil
+            load.state = .shown(response)
+            load.partialImage = nil
             updateProgress(of: task) { $0.state = .shown }
-            guard current?.task === task else { return task.complete(result) }
+            guard current === load else { return task.complete(result) }
             accessibility.hasFailed = false
-            let continuation = current?.showsPartialImage == true ? Continuation.sameImage : .newImage
+            let continuation = load.showsPartialImage ? Continuation.sameImage : .newImage
             let animated = continuation == .newImage && configuration.transition?.applies(to: response) == true
-            if current?.request.options.awaitsTransition == true {
+            if load.request.options.awaitsTransition {
                 show(response.image, animated: animated, continuation) { task.complete(result) }
             } else {
                 show(response.image, animated: animated, continuation)
                 task.complete(result)
             }
-            guard current?.task === task else { return }
+            guard current === load else { return }
             if let error = response.fallbackError, error.isTransient {
                 restartLater(after: error)
             } else {
                 laterRetry.cancel()
             }
         case .failure(let error):
-            current?.state = .failed(error)
+            load.state = .failed(error)
             updateProgress(of: task) { $0.end(with: error) }
-            if current?.task === task {
+            if current === load {
                 if !error.isCancelled { showFailure() }
                 if error.isTransient { restartLater(after: error) } else { laterRetry.cancel() }
             }

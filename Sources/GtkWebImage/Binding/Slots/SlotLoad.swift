@@ -1,8 +1,9 @@
 internal import CWebImageGtk4
 import WebImageCore
 
-/// The state of one load of a slot. The slot replaces it as a whole.
-struct SlotLoad: Sendable {
+/// The state of one load of a slot, which replaces it as a whole. It is an object because a copy would retain all that it holds.
+@MainActor
+final class SlotLoad {
     /// The progress of the load.
     enum State: Sendable {
         case waitingForMap
@@ -26,11 +27,11 @@ struct SlotLoad: Sendable {
         case failed(isTransient: Bool)
     }
 
-    /// The handle that callers hold. It loads through child tasks, one for each start.
+    /// The handle that callers hold, with the request at the priority of an image on screen. It loads through child tasks, one for
+    /// each start.
     let task: ImageTask
     /// The request, without its handlers after the end of the load, because they may capture the widget.
     var request: BindingRequest
-    let image: ImageRequest
     let manager: ImageManager
     /// Later requests for the same image, whose handlers are also called.
     private(set) var joined: [BindingRequest] = []
@@ -53,15 +54,19 @@ struct SlotLoad: Sendable {
     /// Set while a load that failed without a connection, or has shown a fallback, waits for the network.
     var networkObservation: ObservationToken?
 
-    init(task: ImageTask, request: BindingRequest, image: ImageRequest, manager: ImageManager) {
-        (self.task, self.request, self.image, self.manager) = (task, request, image, manager)
+    init(task: ImageTask, request: BindingRequest, manager: ImageManager) {
+        (self.task, self.request, self.manager) = (task, request, manager)
     }
 
-    mutating func join(_ request: BindingRequest) { joined.append(request) }
+    deinit {
+        if case .loading(let task) = refinement { task.cancel() }
+    }
+
+    func join(_ request: BindingRequest) { joined.append(request) }
 
     /// - Returns: The requests with their handlers. The caller releases them while nothing accesses this load, because
     ///   objects of the app that are released with them may use the widget.
-    mutating func dropHandlers() -> [BindingRequest] {
+    func dropHandlers() -> [BindingRequest] {
         defer { (request, joined) = (request.withoutHandlers, []) }
         return requests
     }
@@ -99,6 +104,9 @@ struct SlotLoad: Sendable {
 
     var requests: [BindingRequest] { [request] + joined }
 
+    /// The request of the app for the file of the current style.
+    var imageInStyle: ImageRequest? { request.image?.inStyle(isDark: isDark) }
+
     var hasHandlers: Bool { requests.contains { $0.progress != nil || $0.partial != nil } }
 
     var wantsProgress: Bool { request.progress != nil || joined.contains { $0.progress != nil } }
@@ -110,21 +118,20 @@ struct SlotLoad: Sendable {
 
     func cancelRefinement() {
         if case .loading(let task) = refinement { task.cancel() }
+        refinement = .idle
     }
 
     /// Allows another refinement after a temporary failure.
-    mutating func allowRefinement() {
+    func allowRefinement() {
         if case .failed(isTransient: true) = refinement { refinement = .idle }
     }
 
     /// The size to decode at; `nil` while the widget has none.
-    @MainActor
     func decodeSize(in target: any SlotTarget) -> DecodeSize? {
-        image.decodeSize ?? target.decodeSize()
+        task.request.decodeSize ?? target.decodeSize()
     }
 
     /// Whether an image with several files has a file that fits a size better than the loaded one.
-    @MainActor
     func hasLargerVariant(for size: DecodeSize, on widget: WidgetReference?) -> Bool {
         guard let variantRank else { return false }
         return manager.variantRank(for: makeRequest(size, for: widget)).map { $0 > variantRank } ?? false
@@ -132,18 +139,21 @@ struct SlotLoad: Sendable {
 
     /// The request of a child task.
     /// - Parameter part: One of several images. Default: the image.
-    @MainActor
     func makeRequest(
         _ size: DecodeSize,
         for widget: WidgetReference?,
         of part: ImageRequest? = nil
     ) -> ImageRequest {
-        var result = (part ?? image).inStyle(isDark: isDark).onScreen
+        var result = part ?? task.request
+        if isDark { result = result.inStyle(isDark: true) }
+        result.priority = result.onScreenPriority
         if ignoresFailureCache { result.rememberedFailure = .ignored }
         result.decodeSize = size
         // The manager's request processor may add a transformer, whose radii are in application pixels.
         result.acceptsLarger = true
-        if image.decodeSize != .original, let pointer = widget?.pointer { result.displayScale = pointer.deviceScale }
+        if task.request.decodeSize != .original, let pointer = widget?.pointer {
+            result.displayScale = pointer.deviceScale
+        }
         result.preparation = TexturePreparation()
         return result
     }
@@ -163,13 +173,8 @@ struct PreparedLoad: Sendable {
 }
 
 extension ImageRequest {
-    /// The request at the priority of an image on screen, unless the app has set another one.
-    var onScreen: ImageRequest {
-        guard priority == .normal else { return self }
-        var request = self
-        request.priority = .high
-        return request
-    }
+    /// The priority of an image on screen, unless the app has set another one.
+    var onScreenPriority: ImagePriority { priority == .normal ? .high : priority }
 
     /// The priority while the widget is not mapped.
     var offScreenPriority: ImagePriority { min(priority, .low) }

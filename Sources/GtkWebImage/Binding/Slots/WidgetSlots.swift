@@ -132,11 +132,8 @@ final class WidgetSlots {
     var boundImages: [BoundImage] {
         guard let pointer = widget?.pointer else { return [] }
         return slots.values.compactMap { slot in
-            slot.current.map {
-                BoundImage(
-                    widget: WidgetPointer(UnsafeMutableRawPointer(pointer)),
-                    request: $0.image.inStyle(isDark: $0.isDark)
-                )
+            slot.current?.imageInStyle.map {
+                BoundImage(widget: WidgetPointer(UnsafeMutableRawPointer(pointer)), request: $0)
             }
         }
     }

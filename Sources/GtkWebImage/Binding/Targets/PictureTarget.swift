@@ -46,7 +46,7 @@ final class PictureTarget: SlotTarget {
         guard width > 1, height > 1, known.width || known.height else { return nil }
         let native = OpaquePointer(picture)
         guard gtk_picture_get_can_shrink(native) != 0 else { return .original }
-        let box = picture.deviceSize
+        let box = PixelSize(width: width, height: height).scaled(by: picture.deviceScale)
         switch gtk_picture_get_content_fit(native) {
         case GTK_CONTENT_FIT_COVER: return .cover(box)
         case GTK_CONTENT_FIT_FILL where known.width && known.height: return .stretch(box)
