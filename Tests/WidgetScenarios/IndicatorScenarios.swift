@@ -269,8 +269,8 @@ extension Scenario {
         },
 
         Scenario("Assistive technology gets the label of an image and its busy state") {
-            let gate = ServerGate()
-            let stage = try Stage(gates: [0x0000FF: gate])
+            let (gate, other) = (ServerGate(), ServerGate())
+            let stage = try Stage(gates: [0x0000FF: gate, 0x00FF00: other])
             let picture = stage.addImage()
             let button = Button()
             stage.append(button.widget)
@@ -289,6 +289,14 @@ extension Scenario {
             gate.open()
             stage.waitForResults(1)
             expect(!isBusy(picture.widget), "it is busy still")
+            // A load that waits until the widget is on screen follows one that has started
+            picture.setImage(with: stage.url(0x00FF00))
+            expect(MainLoopPump.run(until: { other.waitingCount == 1 }))
+            gtk_widget_set_visible(picture.widget, 0)
+            expect(isBusy(picture.widget), "it is not busy while it is hidden")
+            picture.setImage(with: stage.url(0xFF0000))
+            expect(!isBusy(picture.widget), "it is busy before its load has started")
+            other.open()
         },
 
         Scenario("A placeholder of the app keeps no handlers of what has shown it") {

@@ -189,7 +189,7 @@ final class ImageSlot {
             if let task = join(current, with: request, completion) { return task }
             keepsImage = stillKeepsImage(current)
         }
-        end(request.options.previousLoad)
+        end(request.options.previousLoad, staysBusy: true)
         image.priority = image.onScreenPriority
         let task = ImageTask(parentFor: image, in: manager.pipeline, completion: completion)
         let load = SlotLoad(task: task, request: request, manager: manager)
@@ -197,6 +197,8 @@ final class ImageSlot {
         current = load
         if request.progress != nil || request.partial != nil { dropHandlersAtEnd(of: task) }
         prepareLoad()
+        // The widget stays busy from one load to the next, rather than tell assistive technology twice.
+        if case .loading = current?.state {} else { accessibility.isBusy = false }
         return task
     }
 
@@ -258,7 +260,7 @@ final class ImageSlot {
     }
 
     /// Ends the current load.
-    private func end(_ fate: BindingOptions.PreviousLoad) {
+    private func end(_ fate: BindingOptions.PreviousLoad, staysBusy: Bool = false) {
         placeholders.cancel()
         let ended = current.take()
         laterRetry.cancel()
@@ -266,7 +268,7 @@ final class ImageSlot {
         // An image that is in place has not failed: the end of its transition completes the load. A load that never
         // started has nothing to finish, and its completion must not be lost.
         if ended?.isShown == false, fate == .cancelled || ended?.hasStarted == false { ended?.task.cancel() }
-        endLoading()
+        endLoading(staysBusy: staysBusy)
         accessibility.hasFailed = false
     }
 
@@ -286,20 +288,20 @@ final class ImageSlot {
         if load.request.sequence == nil {
             // If the widget has no size yet, an image of any size will do.
             let query = load.makeRequest(size ?? .original, for: widget)
-            let hit = load.manager.memory.hit(
+            let (request, image, response) = load.manager.memory.hit(
                 forBinding: query,
                 inAnySize: size == nil,
                 startsNow: startsNow(load, size)
             )
             guard current === load else { return }
-            if let image = hit.image {
+            if let image {
                 // If the size is unknown, the image may come from any file.
-                load.variantRank = hit.request.request.variantRank.map { size == nil ? -1 : $0 }
-                if let response = hit.response { return finish(load.task, .success(response)) }
+                load.variantRank = request.request.variantRank.map { size == nil ? -1 : $0 }
+                if let response { return finish(load.task, .success(response)) }
                 show(image, animated: false, .newImage)
                 hasImage = true
             }
-            prepared = PreparedLoad(size: size ?? .original, scale: query.displayScale, request: hit.request)
+            prepared = PreparedLoad(size: size ?? .original, scale: query.displayScale, request: request)
         }
         if !hasImage, load.request.options.whileLoading != .currentImage, !load.keepsImage { showPlaceholder() }
         startWhenLaidOut(size, prepared)
@@ -486,9 +488,9 @@ final class ImageSlot {
         }
     }
 
-    func endLoading() {
+    func endLoading(staysBusy: Bool = false) {
         target.content?.endLoading()
         if configuration.indicator != nil { target.changed() }
-        accessibility.isBusy = false
+        if !staysBusy { accessibility.isBusy = false }
     }
 }
