@@ -3,6 +3,16 @@ internal import CWebImageGtkShims
 import WebImageCore
 import WebImageLinux
 
+/// Observes the content of a paintable.
+@MainActor
+protocol ContentObserving: AnyObject {
+    /// Receives the size in application pixels at which an image is drawn. It runs within GTK's snapshot, so it must
+    /// not change widgets.
+    func didDraw(width: Double, height: Double)
+    /// Called when the indicator becomes visible, some time after the load has started.
+    func indicatorDidAppear()
+}
+
 /// The content of one GdkPaintable: an image or a placeholder, the transition to it, and an indicator above it.
 @MainActor
 final class PaintableContent {
@@ -32,9 +42,8 @@ final class PaintableContent {
     /// The longer side at which a whole image was last drawn, in application pixels.
     private(set) var drawnSide = 0.0
 
-    /// Receives the size in application pixels at which an image is drawn. It runs within GTK's snapshot, so it must
-    /// not change widgets.
-    var onDraw: ((_ width: Double, _ height: Double) -> Void)?
+    /// Not closures, because most widgets of a list have an observer, and a closure takes two allocations.
+    weak var observer: (any ContentObserving)?
     /// The widget whose frame clock and text color apply.
     var styleWidget: WidgetReference?
     /// Whether the style widget draws the content. If not, the app has put the paintable into other widgets.
@@ -43,8 +52,6 @@ final class PaintableContent {
     var hasSize = true
     /// Whether to draw a transparent rectangle first, so that GTK keeps the node when there is no content.
     var isNeverBlank = false
-    /// Called when the indicator becomes visible, some time after the load has started.
-    var onIndicator: (() -> Void)?
     /// Called when the displayed content has no size, before the widget is told.
     var onSizeLost: (() -> Void)?
     /// How animated images play. A change also applies to the image on display.
@@ -211,7 +218,7 @@ final class PaintableContent {
         running.start { [weak self] in
             self?.redraw()
             self?.updateTicker()
-            self?.onIndicator?()
+            self?.observer?.indicatorDidAppear()
         }
     }
 
@@ -333,7 +340,7 @@ extension PaintableContent {
         displayed.playback?.didDraw(isOnScreen: isOnScreen)
         if let image {
             if !image.isPartial { drawnSide = max(width, height) }
-            onDraw?(width, height)
+            observer?.didDraw(width: width, height: height)
         }
         indicator?.draw(in: context)
     }

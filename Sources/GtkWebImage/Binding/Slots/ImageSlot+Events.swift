@@ -2,8 +2,10 @@ internal import CWebImageGtk4
 import WebImageCore
 import WebImageLinux
 
-// Events of the widget.
-extension ImageSlot {
+// Events of the widget and its content.
+extension ImageSlot: ContentObserving {
+    func indicatorDidAppear() { target.changed() }
+
     func widgetMapped() {
         target.content?.widgetMapped()
         guard isMapped == true else { return }

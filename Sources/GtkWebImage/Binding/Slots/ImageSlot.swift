@@ -50,8 +50,7 @@ final class ImageSlot {
         accessibility = SlotAccessibility(isContent ? widget : nil)
         placeholders = PlaceholderPresenter(target)
         followArea()
-        target.content?.onDraw = { [weak self] in self?.didDraw(width: $0, height: $1) }
-        target.content?.onIndicator = { [weak self] in self?.target.changed() }
+        target.content?.observer = self
     }
 
     deinit {
