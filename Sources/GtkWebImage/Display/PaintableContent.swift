@@ -42,7 +42,7 @@ final class PaintableContent {
     /// The longer side at which a whole image was last drawn, in application pixels.
     private(set) var drawnSide = 0.0
 
-    /// Not closures, because most widgets of a list have an observer, and a closure takes two allocations.
+    /// An object, because a closure takes two allocations, and most widgets of a list have an observer.
     weak var observer: (any ContentObserving)?
     /// The widget whose frame clock and text color apply.
     var styleWidget: WidgetReference?

@@ -6,7 +6,7 @@ extension URL {
     package var userInfo: String? {
         let text = absoluteString
         // Few URLs have a user name or a password, and every request asks several times.
-        guard !text.isDataURL, text.contains(anyOf: "@", "@") else { return nil }
+        guard !text.isDataURL, text.contains(anyOf: "@") else { return nil }
         return Self.userInfoRange(in: text).map { String(text[$0].dropLast()) }
     }
 
@@ -78,7 +78,7 @@ extension String {
     var isDataURL: Bool { utf8.prefix(5).elementsEqual("data:".utf8) { $0 | 0x20 == $1 } }
 
     /// Whether the text contains one of two ASCII characters. The iterator of `utf8` takes nine times as long.
-    func contains(anyOf first: Unicode.Scalar, _ second: Unicode.Scalar) -> Bool {
+    func contains(anyOf first: Unicode.Scalar, _ second: Unicode.Scalar = "\0") -> Bool {
         let (first, second) = (UInt8(ascii: first), UInt8(ascii: second))
         return utf8.withContiguousStorageIfAvailable { $0.contains { $0 == first || $0 == second } }
             ?? utf8.contains { $0 == first || $0 == second }

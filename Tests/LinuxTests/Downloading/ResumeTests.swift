@@ -308,6 +308,19 @@ struct ResumeTests {
         #expect(server.requests[1].headers["range"] == "bytes=60000-")
     }
 
+    @Test("A load that its request modifier refuses loses no interrupted body")
+    func refused() throws {
+        let (server, downloader, calls) = (try server(), ImageDownloader(), EventLog<Int>())
+        let modifier = RequestModifier(key: "refusal") { request in
+            calls.add(0)
+            return calls.all.count == 2 ? nil : request
+        }
+        func load() -> Download { Download(downloader, server.url("/a")) { $0.requestModifier = modifier } }
+        #expect(load().failure()?.code == .transferIncomplete)
+        #expect(load().failure()?.code == .invalidRequest)
+        #expect(try load().end().metrics?.cacheDecision == .resumed(60_000))
+    }
+
     @Test(
         "Interrupted bodies are kept up to a limit",
         arguments: [(0, false), (50_000, false), (60_000, true), (.max, true)]

@@ -1,7 +1,7 @@
 internal import CWebImageGtk4
 import WebImageCore
 
-/// The state of one load of a slot, which replaces it as a whole. It is an object because a copy would retain all that it holds.
+/// The state of one load. The slot replaces it as a whole. An object, because a copy would retain all that it holds.
 @MainActor
 final class SlotLoad {
     /// The progress of the load.

@@ -61,7 +61,8 @@ final class CurlCommandQueue: Sendable {
         state = Mutex(State(configuration: configuration))
     }
 
-    /// Adds a command, and starts the thread for the first operation and after an idle time. If no thread starts, the operation fails within this call.
+    /// Adds a command. The first operation, and the first command after an idle time, start the thread. If none starts, the
+    /// operation fails within this call.
     func post(_ command: CurlCommand) {
         // The thread is woken under the lock, so that it cannot free the multi handle in the meantime.
         let startsThread = state.withLock { state in
@@ -81,14 +82,16 @@ final class CurlCommandQueue: Sendable {
         }
     }
 
-    /// Fails the operations of a thread that cannot work. The next operation tries to start a thread again.
+    /// Fails the operations of a thread that cannot work. The next operation tries to start a thread again, which makes the
+    /// other changes.
     func failAll(_ reason: String, remedy: String) {
-        let commands = state.withLock { state in
-            defer { state.commands = [] }
+        let operations = state.withLock { state in
             state.isStarted = false
-            return state.commands
+            let operations = state.commands.compactMap { if case .start(let operation) = $0 { operation } else { nil } }
+            state.commands.removeAll { if case .start = $0 { true } else { false } }
+            return operations
         }
-        for case .start(let operation) in commands {
+        for operation in operations {
             let url = operation.request.url
             let error = ImageError(.connectionFailed, url: url, reason: reason, remedy: remedy)
             operation.send(.finished(.failure(error)))

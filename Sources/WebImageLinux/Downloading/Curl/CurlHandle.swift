@@ -151,7 +151,7 @@ extension CurlHandle {
 }
 
 /// The state that transfers share besides connections: TLS sessions, the hosts that require TLS (HSTS, RFC 6797) and,
-/// for requests that handle them, cookies. It stays in memory as long as the network thread, which alone uses it.
+/// for requests that handle them, cookies. Only the network thread uses it. It stays in memory as long as the downloader.
 final class CurlSharedState {
     // libcurl gives the cookies of a share to every transfer that uses it, so there is a second share.
     private let plain: UnsafeMutableRawPointer

@@ -32,7 +32,7 @@ extension CurlThread {
             let outcome = transfer.conclude(code)
             // The handle is released only now, because libcurl keeps the status and the metrics in it.
             transfer.exchange.handle = nil
-            curl_multi_remove_handle(multi, handle.easy)
+            remove(handle)
             if case .finished(.failure(let error)) = outcome { notePause(error, url) }
             proceed(transfer, outcome)
         }
@@ -87,7 +87,7 @@ extension CurlThread {
     /// - Parameter start: The time from which the limit for connecting counts.
     private func repeatExchange(of transfer: CurlTransfer, since start: ContinuousClock.Instant = .now) {
         let old = transfer.exchange
-        if let handle = old.handle { curl_multi_remove_handle(multi, handle.easy) }
+        old.handle.map(remove)
         transfer.exchange = Exchange(old.request, budget: transfer.budget, connectStart: start)
         launch(transfer)
     }
@@ -134,7 +134,7 @@ extension CurlThread {
         if let handle = transfer.exchange.handle {
             noteLookup(of: transfer, handle)
             transfer.exchange.handle = nil
-            curl_multi_remove_handle(multi, handle.easy)
+            remove(handle)
         }
         switch transfer.phase {
         case .queued: queue.remove(transfer)
@@ -142,6 +142,11 @@ extension CurlThread {
         case .asking(_, let task): task.cancel()
         }
         active[transfer.number] = nil
+    }
+
+    /// Ends the transfer of a handle, which may be freed only afterwards.
+    private func remove(_ handle: CurlHandle) {
+        withExtendedLifetime(handle) { _ = curl_multi_remove_handle(multi, handle.easy) }
     }
 
     /// Records whether the name server has answered, even if it answered that the host does not exist, or the transfer leaves

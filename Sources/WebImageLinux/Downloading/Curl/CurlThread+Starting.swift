@@ -25,10 +25,9 @@ extension CurlThread {
         active[transfer.number] = transfer
         transfer.hasToken = bucket != nil
         guard !transfer.isPrepared else { return chooseProxy(for: transfer) }
-        var request = transfer.exchange.request
-        request.configuration = configuration
-        request.resumed = transfer.key.validators == nil ? resumableBodies.take(transfer.key) : nil
-        proceed(transfer, transfer.prepare(request))
+        transfer.exchange.request.configuration = configuration
+        transfer.exchange.request.resumed = transfer.key.validators == nil ? resumableBodies.take(transfer.key) : nil
+        proceed(transfer, transfer.prepare(transfer.exchange.request))
     }
 
     /// Continues after an exchange or its preparation. The handle of the exchange is already released.

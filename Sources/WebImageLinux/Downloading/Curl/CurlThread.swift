@@ -77,6 +77,8 @@ final class CurlThread {
         nonisolated(unsafe) let multi = multi
         commands.setWake { curl_multi_wakeup(multi) }
         noteSleep()
+        // Room may have come while the system started no thread.
+        isWaitingForRoom = false
         configure()
         while true {
             for command in commands.takeAll() { handle(command) }
