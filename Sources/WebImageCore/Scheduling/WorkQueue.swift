@@ -45,9 +45,6 @@ package final class WorkQueue: Sendable {
         shared.close()
     }
 
-    /// Sets a closure that a thread calls each time it has done the last work. It may submit work.
-    func whenIdle(_ call: @escaping @Sendable () -> Void) { shared.state.withLock { $0.idleCall = call } }
-
     /// Starts a thread, unless one is running.
     /// - Returns: 0, or the error number of pthread_create(3) if no thread runs. Work then waits until a later call starts one.
     package func start() -> Int32 { shared.startThreadIfNeeded() }
@@ -98,7 +95,6 @@ private final class QueueState: Sendable {
     struct State {
         var queue = PriorityQueue<Work>()
         var running = 0
-        var idleCall: (@Sendable () -> Void)?
         var isClosed = false
         var threadCount = 0
         /// The threads that wait for work, or have been woken up for it.
@@ -199,12 +195,10 @@ private final class QueueState: Sendable {
             }
             if let work {
                 work.run()
-                let idleCall = state.withLock { state in
+                state.withLock { state in
                     state.running -= 1
                     state.idleCount += 1
-                    return state.running == 0 && state.queue.count == 0 ? state.idleCall : nil
                 }
-                idleCall?()
             } else if ends {
                 // The other threads end with the queue.
                 if isClosed { signal.signal() }

@@ -315,7 +315,7 @@ struct QueueTests {
         for number in 1...3 {
             let download = try Download(#require(downloader), server.url("/\(number)"))
             #expect(try download.end().data == Download.body)
-            #expect(ends.wait { $0.count == number })
+            #expect(ends.wait { $0.count >= number })
         }
         #expect(server.totalConnections == 1 && server.openConnections == 1)
         downloader = nil
