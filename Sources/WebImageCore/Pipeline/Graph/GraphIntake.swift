@@ -1,4 +1,3 @@
-import Glibc
 import Synchronization
 
 /// The changes that callers make to the job graph, in the order of their calls.
@@ -122,16 +121,7 @@ struct GraphIntake: PipelineStage {
                 context.intake.withLock { $0.spare = batch }
             }
             admit()
-        } while hasMoreSoon() || !endIfIdle()
-    }
-
-    /// Waits a moment before the thread goes to sleep. A list binds dozens of images within a frame, and waking the thread for each
-    /// of them would take the main thread a quarter of the time of a bind. While loads wait, jobs keep ending one after another.
-    private func hasMoreSoon() -> Bool {
-        let (hasChanges, admits) = context.intake.withLock { (!$0.changes.isEmpty, $0.admits) }
-        if hasChanges { return true }
-        usleep(admits ? 400 : 100)
-        return context.intake.withLock { $0.hasMore }
+        } while !endIfIdle()
     }
 
     private func endIfIdle() -> Bool {
