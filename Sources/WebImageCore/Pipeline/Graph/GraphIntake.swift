@@ -26,20 +26,17 @@ struct GraphIntake: PipelineStage {
         var spare: [Change] = []
         /// The changes that are being made.
         var running: [Change] = []
+        /// Whether the thread makes changes or is about to.
         var isScheduled = false
         var isSuspended = false
         /// Whether tasks wait. They wait until the changes that were made before the end of the suspension are done.
         var isHolding = false
-        /// Whether waiting loads are about to enter.
-        var isAdmitting = false
         var waiting: WaitingLoads
         /// Whether there may be room for waiting loads, because a job has ended or none has for long.
         var isDue = false
         /// Whether a timer runs that ends the current period.
         var isTimed = false
-        /// Whether a load has entered because there was room in this period.
-        var hasEntered = false
-        /// How many loads may enter although the graph is full.
+        /// How many loads may enter after this period although the graph is full: none if a load enters during it.
         var excess = 0
 
         var admits: Bool { !isHolding && !waiting.isEmpty }
@@ -57,7 +54,7 @@ struct GraphIntake: PipelineStage {
 
     /// The number of changes that are not made yet.
     var pendingCount: Int {
-        context.intake.withLock { max($0.changes.count + $0.running.count, $0.isAdmitting ? 1 : 0) }
+        context.intake.withLock { max($0.changes.count + $0.running.count, $0.isScheduled ? 1 : 0) }
     }
 
     /// The number of tasks that wait outside of the graph.
@@ -95,8 +92,6 @@ struct GraphIntake: PipelineStage {
         wake { state in
             state.isTimed = false
             state.isDue = true
-            state.excess = state.hasEntered ? 0 : Self.excess.loadCount
-            state.hasEntered = false
         }
     }
 
@@ -111,31 +106,22 @@ struct GraphIntake: PipelineStage {
     }
 
     private func makeChanges() {
-        repeat {
-            if let changes = takeBatch() {
-                var batch = changes
-                for change in batch { make(change) }
-                // Tasks and the closures they hold are released on this thread, and not by the caller of the next change.
-                context.intake.release { exchange(&$0.running, with: []) }
-                batch.removeAll(keepingCapacity: true)
-                context.intake.withLock { $0.spare = batch }
-            }
+        while var batch = takeBatch() {
+            for change in batch { make(change) }
+            // Tasks and the closures they hold are released on this thread, and not by the caller of the next change.
+            context.intake.release { exchange(&$0.running, with: []) }
+            batch.removeAll(keepingCapacity: true)
+            context.intake.withLock { $0.spare = batch }
             admit()
-        } while !endIfIdle()
-    }
-
-    private func endIfIdle() -> Bool {
-        context.intake.withLock { state in
-            state.isScheduled = state.hasMore
-            return !state.isScheduled
         }
     }
 
+    /// The changes to make, which are none if loads may only enter; `nil` when there is nothing to do.
     private func takeBatch() -> [Change]? {
         context.intake.withLock { state in
-            guard !state.changes.isEmpty else { return nil }
+            state.isScheduled = state.hasMore
+            guard state.isScheduled else { return nil }
             state.running = exchange(&state.changes, with: exchange(&state.spare, with: []))
-            state.isAdmitting = true
             return state.running
         }
     }
@@ -143,11 +129,10 @@ struct GraphIntake: PipelineStage {
     /// Lets waiting loads into the graph, the most urgent first.
     private func admit() {
         var (excess, begins) = context.intake.withLock { state in
-            state.isAdmitting = state.admits
             state.isDue = false
-            let begins = state.admits && !state.isTimed
-            if begins { state.isTimed = true }
-            return (exchange(&state.excess, with: 0), begins)
+            guard !state.isTimed else { return (0, false) }
+            defer { (state.isTimed, state.excess) = (state.admits, state.admits ? Self.excess.loadCount : 0) }
+            return (state.excess, state.admits)
         }
         if begins {
             SystemClock().run(after: Self.excess.period) { [weak context] in
@@ -170,7 +155,6 @@ struct GraphIntake: PipelineStage {
             count += loads.count
             if !hasRoom { excess -= loads.count }
         }
-        context.intake.withLock { $0.isAdmitting = $0.isDue && $0.admits }
     }
 
     /// Removes and returns the loads that are due. They are in `running` until they are in the graph.
@@ -179,7 +163,7 @@ struct GraphIntake: PipelineStage {
             guard state.admits else { return [] }
             let loads = state.waiting.next()
             state.running = loads.map { .enter($0.task) }
-            if hasRoom { state.hasEntered = true }
+            if hasRoom { state.excess = 0 }
             return loads
         }
     }
