@@ -5,7 +5,7 @@
 /// Slow decodes, which may take seconds, share half of the memory; a slow decode that needs more must be the only one.
 /// They never hold back quick decodes, which would otherwise wait for seconds.
 struct MemoryAccounts {
-    enum Use {
+    enum Use: Int, CaseIterable {
         case decode
         case slowDecode
         /// Decoders of arriving files and canvases of animations.
@@ -52,8 +52,8 @@ struct MemoryAccounts {
     /// The number of bodies that keeps decoders busy while a transfer starts. More would cost memory, and time of the
     /// decoders of the first screen.
     private let enoughBodies: Int
-    private var byteCounts: [Use: Int] = [:]
-    private var counts: [Use: Int] = [:]
+    /// The bytes and the number of their owners, by use.
+    private var taken = Array(repeating: (byteCount: 0, count: 0), count: Use.allCases.count)
     private var waiters: [Waiter] = []
     var serial = Serial()
 
@@ -66,7 +66,7 @@ struct MemoryAccounts {
     }
 
     /// The bytes that a use has taken.
-    subscript(use: Use) -> Int { byteCounts[use, default: 0] }
+    subscript(use: Use) -> Int { taken[use.rawValue].byteCount }
 
     /// The bytes that all decodes have taken.
     var decoding: Int { self[.decode] + self[.slowDecode] }
@@ -78,8 +78,8 @@ struct MemoryAccounts {
 
     /// Changes the bytes of a use. A negative change gives memory back.
     mutating func add(_ byteCount: Int, count: Int = 0, to use: Use) {
-        byteCounts[use, default: 0] += byteCount
-        counts[use, default: 0] += count
+        taken[use.rawValue].byteCount += byteCount
+        taken[use.rawValue].count += count
     }
 
     /// Takes memory if there is room and no waiting decode holds this one back.
@@ -141,7 +141,7 @@ struct MemoryAccounts {
     /// Only whole bodies block others, because they are decoded in any case. Arriving bodies may depend on a slow
     /// server and must not hold up bodies that can be decoded.
     var hasRoomForBody: Bool {
-        let (count, fileCount) = (counts[.body, default: 0], counts[.bodyInFile, default: 0])
+        let (count, fileCount) = (taken[Use.body.rawValue].count, taken[Use.bodyInFile.rawValue].count)
         guard count + fileCount > 0 else { return true }
         guard fileCount < enoughBodies else { return false }
         // Enough bodies have a quarter of a megabyte each.
