@@ -17,6 +17,7 @@ struct Caches: ParsableCommand {
 
     func run() throws {
         memory()
+        try entryFiles()
         try disk()
         try trim()
     }
@@ -46,13 +47,30 @@ struct Caches: ParsableCommand {
         measure("memory: put and evict", limit: 19) { half.store(MemoryEntry(images[$0], for: ImageKey(requests[$0]))) }
     }
 
+    /// Measures how an entry becomes a file, and a file an entry, without the disk.
+    private func entryFiles() throws {
+        let time = Date(timeIntervalSince1970: 1e9)
+        var response = ResponseMetadata(contentType: "image/jpeg")
+        (response.etag, response.cacheControl) = ("\"5f3e-6142c0a1b2c3d\"", "public, max-age=31536000")
+        (response.lastModified, response.lastModifiedDate) = ("Sun, 09 Sep 2001 01:46:40 GMT", time)
+        (response.date, response.requestTime, response.responseTime) = (time, time, time)
+        let key = "https://images.example.org/some/folder/of/many/1.jpg"
+        let entry = CacheEntry(key: key, data: Data(count: 100), response: response, storedAt: time)
+        let file = try CacheEntryFile.encode(entry, .standard).reduce(Data(), +)
+        try measure("disk: entry to file", limit: 8) { _ in _ = try CacheEntryFile.encode(entry, .standard) }
+        try measure("disk: file to entry", limit: 9) { _ in
+            let found = try CacheEntryFile(tail: file, size: file.count, key: key, .standard)
+            precondition(found?.entry(file, .standard) != nil)
+        }
+    }
+
     /// - Parameter limit: The allocations that each call may take.
-    private func measure(_ name: String, limit: Double, body: (Int) -> Void) {
-        for index in 0..<1000 { body(index) }
+    private func measure(_ name: String, limit: Double, body: (Int) throws -> Void) rethrows {
+        for index in 0..<1000 { try body(index) }
         let rounds = 200
         let before = allocation_count()
-        let time = ContinuousClock().measure {
-            for _ in 0..<rounds { for index in 0..<1000 { body(index) } }
+        let time = try ContinuousClock().measure {
+            for _ in 0..<rounds { for index in 0..<1000 { try body(index) } }
         }
         let count = Double(rounds * 1000)
         let allocations = Double(allocation_count() - before) / count

@@ -35,6 +35,49 @@ struct DiskCacheTests {
         #expect(makeCache().entry(for: "http://host/b.png") == nil)
     }
 
+    @Test("Metadata is read as it was written, and missing or altered bytes are no trap")
+    func metadata() throws {
+        // Checksums that always match let the reader see the altered bytes.
+        let hashes = CacheHashes(name: { _ in "" }, checksum: { _ in 0 })
+        let time = Date(timeIntervalSince1970: 1.1)
+        var response = ResponseMetadata(contentType: "image/png")
+        (response.etag, response.lastModified) = ("\"ü\"", "today")
+        response.cacheControl = String(repeating: "a", count: 2000)
+        (response.lastModifiedDate, response.expires, response.date) = (time, .distantPast, .distantFuture)
+        (response.age, response.vary, response.requestTime) = (2.5, ["accept": "x", "cookie": ""], time)
+        let target = try #require(URL(string: "http://host/a"))
+        response.redirects = ResponseMetadata.Redirects([(302, response)], to: target, at: time)
+        var entry = CacheEntry(key: "a", data: Data(), response: response, storedAt: time)
+        let size = PixelSize(width: 3, height: 2)
+        let pixels = try #require(PixelBuffer(size: size, format: .rgb) { _ in })
+        entry.rendition = RenditionInfo(WebImage(pixels: pixels), encoding: .zstd, source: time)
+        (entry.thumbHash, entry.attachment) = (ThumbHash(base64: "1QcSHQRnh493V4dIh4eXh1h4kJUI"), Data([7]))
+        let tail = try CacheEntryFile.encode(entry, hashes)[1]
+        let metadata = tail.dropLast(CacheEntryFile.footerLength)
+        func read(_ metadata: Data) throws -> CacheEntry? {
+            var file = metadata
+            for number in [0, UInt64(metadata.count), 0] {
+                withUnsafeBytes(of: number.littleEndian) { file.append(contentsOf: $0) }
+            }
+            file += tail.suffix(8)
+            return try CacheEntryFile(tail: file, size: file.count, key: "a", hashes)?.entry(file, hashes)
+        }
+        #expect(entry.thumbHash != nil && response.redirects?.vary != nil)
+        #expect(try read(metadata) == entry)
+        // A later version may add fields.
+        #expect(try read(metadata + Data([1, 2])) == entry)
+        for count in 0..<metadata.count {
+            #expect(try read(metadata.prefix(count))?.attachment == nil)
+        }
+        for index in metadata.indices {
+            for value in [0, 1, 0x7F, 0xFF] as [UInt8] {
+                var altered = metadata
+                altered[index] = value
+                _ = try read(altered)
+            }
+        }
+    }
+
     @Test("A URL that ends like a file that is being written has an entry like all others")
     func temporaryNames() throws {
         let cache = makeCache()

@@ -91,10 +91,11 @@ private func use(_ result: Result<LoaderResult, ImageError>) -> ResponseMetadata
                 _ = policy.use(of: metadata, headers: ["Accept": "image/png"], now: now)
             }
         }
-        let copy = (try? JSONEncoder().encode(metadata)).flatMap {
-            try? JSONDecoder().decode(ResponseMetadata.self, from: $0)
-        }
-        _ = copy?.renewed(by: metadata)
+        let entry = CacheEntry(key: "k", data: Data(), response: metadata, storedAt: Date())
+        guard let file = try? CacheEntryFile.encode(entry, .standard)[1],
+            let copy = try? CacheEntryFile(tail: file, size: file.count, key: "k", .standard)?.entry(file, .standard)
+        else { fatalError("The metadata cannot be stored") }
+        _ = copy.response.renewed(by: metadata)
         return metadata.validators
     }
 }

@@ -21,7 +21,7 @@ struct CacheSetupTests {
 
     @Test("The directory is marked as a cache, and only directories of earlier layouts are removed from it")
     func layout() throws {
-        for name in ["originals-1/ab", "originals-2", "results-1", "originals-99", "notes"] {
+        for name in ["originals-1/ab", "originals-2", "renditions-3", "results-1", "originals-99", "notes"] {
             try FileManager.default.createDirectory(
                 atPath: "\(folder.path)/cache/\(name)",
                 withIntermediateDirectories: true
@@ -36,12 +36,12 @@ struct CacheSetupTests {
         #expect(tag.hasPrefix("Signature: 8a477f597d28d172789f06886806bc55\n"))
         let url = try #require(URL(string: "http://host/a.png"))
         manager.cache.store(Data([1]), for: url)
-        #expect(manager.cache.path(for: url)?.contains("/cache/originals-3/") == true)
+        #expect(manager.cache.path(for: url)?.contains("/cache/originals-4/") == true)
     }
 
     @Test("A link in the place of a directory of the cache is removed, and not followed")
     func linkedSection() throws {
-        let (section, outside) = ("\(folder.path)/cache/originals-3", "\(folder.path)/outside")
+        let (section, outside) = ("\(folder.path)/cache/originals-4", "\(folder.path)/outside")
         for path in ["\(folder.path)/cache", outside] {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         }

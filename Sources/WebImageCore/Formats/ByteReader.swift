@@ -18,7 +18,6 @@ package struct ByteReader {
     package func uint16LE(_ offset: Int) -> UInt16? { number(offset, bigEndian: false) }
     package func uint32BE(_ offset: Int) -> UInt32? { number(offset, bigEndian: true) }
     package func uint32LE(_ offset: Int) -> UInt32? { number(offset, bigEndian: false) }
-    func uint64LE(_ offset: Int) -> UInt64? { number(offset, bigEndian: false) }
 
     func uint24LE(_ offset: Int) -> UInt32? {
         guard let low = uint16LE(offset), let high = uint8(offset + 2) else { return nil }

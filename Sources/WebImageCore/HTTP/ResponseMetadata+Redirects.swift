@@ -7,12 +7,14 @@ extension ResponseMetadata {
     /// request may use it for as long as it could use all of them.
     package struct Redirects: Codable, Hashable, Sendable {
         /// What the redirects allow together, as a Cache-Control field whose times start when the response arrives.
-        var control: String
+        var control = ""
         /// The fields that their Vary fields name, in the form of ``ResponseMetadata/vary``.
         package var vary: [String: String]?
         /// The target URL with and without its signature, as salted hashes because it may contain secrets.
-        private var target: String
-        private var unsigned: String
+        private var target = ""
+        private var unsigned = ""
+
+        init() {}
 
         /// - Parameters:
         ///   - responses: The status codes and the metadata of the redirects.
@@ -31,6 +33,14 @@ extension ResponseMetadata {
             vary = varying.isEmpty ? nil : varying
             self.target = VaryingField.text(for: target.absoluteString)
             self.unsigned = VaryingField.text(for: unsigned ?? target.absoluteString)
+        }
+
+        /// Lists the fields for the disk cache.
+        mutating func code(_ coder: inout MessageCoder) throws(MessageCoder.Malformed) {
+            try coder.code(&control)
+            try coder.code(&vary)
+            try coder.code(&target)
+            try coder.code(&unsigned)
         }
 
         /// Whether a URL is the target of the redirects.

@@ -58,6 +58,24 @@ public struct ResponseMetadata: Codable, Hashable, Sendable {
         validators.redirects = redirects
         return validators
     }
+
+    /// Lists the fields for the disk cache.
+    mutating func code(_ coder: inout MessageCoder) throws(MessageCoder.Malformed) {
+        try coder.code(&contentType)
+        try coder.code(&etag)
+        try coder.code(&lastModified)
+        try coder.code(&lastModifiedDate)
+        try coder.code(&cacheControl)
+        try coder.code(&expires)
+        try coder.code(&date)
+        try coder.code(&age)
+        try coder.code(&vary)
+        try coder.code(&requestTime)
+        try coder.code(&responseTime)
+        try coder.code(presenceOf: &redirects, or: Redirects())
+        try redirects?.code(&coder)
+        try coder.code(&ownLifetime)
+    }
 }
 
 extension ResponseMetadata.Validators? {

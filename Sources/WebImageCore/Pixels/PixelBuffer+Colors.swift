@@ -6,7 +6,7 @@ extension PixelBuffer {
     /// Decoders make wide colors only for a display that can show them. Transformers, encoders and apps receive standard colors.
     package struct Colors: Hashable, Sendable {
         /// The primaries. The transfer function is always sRGB's.
-        package enum Gamut: String, Codable, Sendable {
+        package enum Gamut: CaseIterable {
             case sRGB
             /// The primaries of SMPTE EG 432-1 with the white point D65, which phone cameras use.
             case displayP3

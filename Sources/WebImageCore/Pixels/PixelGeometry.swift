@@ -41,6 +41,14 @@ public struct PixelSize: Hashable, Codable, Sendable {
     func isReachable(from other: PixelSize) -> Bool { pixelCount <= max(other.pixelCount, Self.standardLimit) }
 }
 
+extension MessageCoder {
+    /// A size, which may be empty.
+    package mutating func code(_ size: inout PixelSize) throws(Malformed) {
+        try code(&size.width)
+        try code(&size.height)
+    }
+}
+
 extension PixelSize: CustomStringConvertible {
     /// The width and the height with an x between them, such as `640x480`.
     public var description: String { "\(width)x\(height)" }

@@ -222,7 +222,7 @@ final class DecodeWorker: @unchecked Sendable {
         do {
             return try WorkerAnswer.read(message, limit, file: file, memory: UnsafeRawBufferPointer(memory.toApp))
         } catch {
-            throw error.isOfMemory ? .notSent(ENOMEM) : .malformed
+            throw error == .outOfMemory ? .notSent(ENOMEM) : .malformed
         }
     }
 

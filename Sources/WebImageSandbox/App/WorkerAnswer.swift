@@ -45,7 +45,7 @@ package enum WorkerAnswer {
             payload = start.flatMap { mapped(UnsafeMutableRawBufferPointer(start: $0, count: total), pixels) }
         }
         // The answer is valid, so only memory can be missing.
-        guard let payload else { throw MessageCoder.Malformed(isOfMemory: true) }
+        guard let payload else { throw MessageCoder.Malformed.outOfMemory }
         return (answer, payload)
     }
 

@@ -102,7 +102,7 @@ struct PixelDescription: MessageFields {
     mutating func code(_ coder: inout MessageCoder) throws(MessageCoder.Malformed) {
         try coder.code(imageSize: &size)
         try coder.code(&hasAlpha)
-        try coder.code(&colors.gamut, among: [.sRGB, .displayP3])
+        try coder.code(&colors.gamut, among: PixelBuffer.Colors.Gamut.allCases)
         try coder.code(&colors.isDeep)
         try coder.code(&carrier, among: WorkerCarrier.allCases)
         try coder.code(count: &offset)
@@ -169,8 +169,8 @@ extension ImageError: MessageFields {
         var (code, reason, remedy) = (code, reason, remedy)
         // Only errors of decoders are allowed. A worker must not claim others, such as that the app is offline.
         try coder.code(&code, among: [.badImageData, .unsupportedFormat, .imageTooLarge, .decoderUnavailable])
-        try coder.code(&reason)
-        try coder.code(&remedy)
+        try coder.code(&reason, longest: MessageCoder.longestText)
+        try coder.code(&remedy, longest: MessageCoder.longestText)
         if coder.isReading { self = ImageError(code, url: nil, reason: reason, remedy: remedy) }
         try coder.code(&dependsOnRequest)
         try coder.code(&isOfLaterFrames)

@@ -150,8 +150,11 @@ struct WideColorTests {
             for (index, file) in files.enumerated() {
                 let image = try decode(file).with { if index == 0 { $0.format = .jpeg } }
                 let (data, encoding) = try #require(coder.encode(image, hasRoom: false))
-                let info = RenditionInfo(image, encoding: encoding, source: Date())
-                let stored = try JSONDecoder().decode(RenditionInfo.self, from: JSONEncoder().encode(info))
+                var entry = CacheEntry(key: "k", data: data, storedAt: Date())
+                entry.rendition = RenditionInfo(image, encoding: encoding, source: Date())
+                let bytes = try CacheEntryFile.encode(entry, .standard).reduce(Data(), +)
+                let found = try CacheEntryFile(tail: bytes, size: bytes.count, key: "k", .standard)
+                let stored = try #require(found?.entry(bytes, .standard)?.rendition)
                 let pixels = try #require(coder.decode(data, stored))
                 let read = try #require(stored.image(pixels, DecodeOptions()))
                 #expect(read.content.pixels.colors == image.content.pixels.colors)

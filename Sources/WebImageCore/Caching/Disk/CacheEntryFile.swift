@@ -1,75 +1,39 @@
 package import FoundationEssentials
 
-/// The file of one cache entry: the image first, so that any program can open it, then the metadata as JSON, then a footer of fixed
-/// size. One rename puts a single file in place.
+/// The file of one cache entry: the image first, so that any program can open it, then its metadata, then a footer of fixed size. One
+/// rename puts a single file in place.
 ///
 /// ```
-/// image | JSON | footer
+/// image | metadata | footer
 /// ```
 ///
-/// The footer has the lengths of the image and of the JSON (8 bytes each), a checksum of the image, a checksum of the JSON and
-/// the lengths (4 bytes each), and ``DiskCacheLayout/magic`` (8 bytes). All numbers are little-endian.
+/// The footer has the lengths of the image and of the metadata (8 bytes each), their checksums (4 bytes each), and
+/// ``DiskCacheLayout/magic`` (8 bytes). All numbers are little-endian.
 package struct CacheEntryFile {
-    /// The contents of the JSON.
-    private struct Metadata: Codable {
-        /// The whole key. It tells entries apart whose file names collide.
-        var key: String
-        var response: ResponseMetadata
-        var storedAt: Date
-        var rendition: RenditionInfo?
-        var thumbHash: Data?
-        var attachment: Attachment?
-    }
-
-    /// The app's data about the image. Invalid or oversized data counts as absent, so the image stays usable.
-    private struct Attachment: Codable {
-        let data: Data?
-
-        init?(_ data: Data?) {
-            guard let data, data.count <= CacheEntry.maximumAttachmentByteCount else { return nil }
-            self.data = data
-        }
-
-        init(from decoder: any Decoder) {
-            let found = try? decoder.singleValueContainer().decode(Data.self)
-            data = found.flatMap { $0.count <= CacheEntry.maximumAttachmentByteCount ? $0 : nil }
-        }
-
-        func encode(to encoder: any Encoder) throws {
-            var container = encoder.singleValueContainer()
-            try container.encode(data)
-        }
-    }
-
     package static let footerLength = 32
-    /// The largest length of the JSON. A file that claims more is damaged, and is not read.
+    /// The largest length of the metadata. A file that claims more is damaged, and is not read.
     static let maximumMetadataLength = 4 << 20
 
     /// The contents of an entry's file, in pieces.
     /// - Throws: ``StoreFailure/metadataTooLarge`` if readers would reject the file.
     package static func encode(_ entry: CacheEntry, _ hashes: CacheHashes) throws -> [Data] {
-        let metadata = Metadata(
-            key: entry.key,
-            response: entry.response,
-            storedAt: entry.storedAt,
-            rendition: entry.rendition,
-            thumbHash: entry.thumbHash?.data,
-            attachment: Attachment(entry.attachment)
+        var (written, coder) = (entry, MessageCoder())
+        try written.code(&coder)
+        let (image, metadata) = (entry.data, coder.bytes)
+        guard metadata.count <= maximumMetadataLength else { throw StoreFailure.metadataTooLarge }
+        var footer = Footer(
+            imageLength: image.count,
+            metadataLength: metadata.count,
+            imageChecksum: image.withUnsafeBytes { hashes.checksum($0) },
+            metadataChecksum: metadata.withUnsafeBytes { hashes.checksum($0) }
         )
-        var tail = try JSONEncoder().encode(metadata)
-        let jsonLength = tail.count
-        guard jsonLength <= maximumMetadataLength else { throw StoreFailure.metadataTooLarge }
-        tail.append(UInt64(entry.data.count))
-        tail.append(UInt64(jsonLength))
-        let checksum = tail.withUnsafeBytes { hashes.checksum($0) }
-        tail.append(entry.data.withUnsafeBytes { hashes.checksum($0) })
-        tail.append(checksum)
-        tail.append(contentsOf: DiskCacheLayout.magic)
-        return [entry.data, tail]
+        try footer.code(&coder)
+        return [image, Data(coder.bytes)]
     }
 
     private let footer: Footer
-    private let metadata: Metadata
+    /// The entry without its bytes.
+    let entryWithoutData: CacheEntry
 
     /// Reads the end of a file.
     /// - Parameters:
@@ -79,16 +43,20 @@ package struct CacheEntryFile {
     /// - Throws: ``NeedsMore`` if the tail is too short.
     /// - Returns: `nil` if the file is incomplete, damaged, or belongs to another key.
     package init?(tail: Data, size: Int, key: String?, _ hashes: CacheHashes) throws(NeedsMore) {
-        guard let footer = Footer(tail, size: size) else { return nil }
-        let needed = footer.jsonLength + Self.footerLength
-        guard tail.count >= needed else { throw NeedsMore(byteCount: needed) }
-        let signed = tail.suffix(needed).prefix(footer.jsonLength + 16)
-        guard signed.withUnsafeBytes({ hashes.checksum($0) }) == footer.jsonChecksum,
-            let metadata = try? JSONDecoder().decode(Metadata.self, from: signed.prefix(footer.jsonLength)),
-            metadata.key == key ?? metadata.key
+        var (footer, coder) = (Footer(), MessageCoder(reading: ArraySlice(tail.suffix(Self.footerLength))))
+        let contentLength = size - Self.footerLength
+        guard (try? footer.code(&coder)) != nil, (0...Self.maximumMetadataLength).contains(footer.metadataLength),
+            footer.imageLength == contentLength - footer.metadataLength, footer.imageLength >= 0
         else { return nil }
-        self.footer = footer
-        self.metadata = metadata
+        let needed = footer.metadataLength + Self.footerLength
+        guard tail.count >= needed else { throw NeedsMore(byteCount: needed) }
+        let metadata = ArraySlice(tail.suffix(needed).prefix(footer.metadataLength))
+        var entry = CacheEntry(key: "", data: Data(), storedAt: .distantPast)
+        coder = MessageCoder(reading: metadata)
+        guard metadata.withUnsafeBytes({ hashes.checksum($0) }) == footer.metadataChecksum,
+            (try? entry.code(&coder)) != nil, entry.key == key ?? entry.key
+        else { return nil }
+        (self.footer, entryWithoutData) = (footer, entry)
     }
 
     /// The tail of a file does not hold all of the metadata.
@@ -97,69 +65,51 @@ package struct CacheEntryFile {
         package let byteCount: Int
     }
 
-    /// The entry without its bytes.
-    var entryWithoutData: CacheEntry {
-        var entry = CacheEntry(
-            key: metadata.key,
-            data: Data(),
-            response: metadata.response,
-            storedAt: metadata.storedAt
-        )
-        entry.rendition = metadata.rendition
-        entry.thumbHash = metadata.thumbHash.flatMap { ThumbHash($0) }
-        entry.attachment = metadata.attachment?.data
-        return entry
-    }
-
     /// The entry with its bytes.
     /// - Returns: `nil` if the bytes are damaged.
     package func entry(_ file: Data, _ hashes: CacheHashes) -> CacheEntry? {
-        let data = file.prefix(footer.dataLength)
-        guard data.withUnsafeBytes({ hashes.checksum($0) }) == footer.dataChecksum else { return nil }
+        let data = file.prefix(footer.imageLength)
+        guard data.withUnsafeBytes({ hashes.checksum($0) }) == footer.imageChecksum else { return nil }
         var entry = entryWithoutData
         entry.data = data
         return entry
     }
 
     private struct Footer {
-        let dataLength: Int
-        let jsonLength: Int
-        let dataChecksum: UInt32
-        let jsonChecksum: UInt32
+        var imageLength = 0
+        var metadataLength = 0
+        var imageChecksum: UInt32 = 0
+        var metadataChecksum: UInt32 = 0
 
-        init?(_ tail: Data, size: Int) {
-            guard tail.count >= CacheEntryFile.footerLength else { return nil }
-            let found: Footer? = tail.suffix(CacheEntryFile.footerLength).withUnsafeBytes { raw in
-                let bytes = ByteReader(raw)
-                guard bytes.matches(DiskCacheLayout.magic, at: 24),
-                    let dataLength = bytes.uint64LE(0).flatMap(Int.init(exactly:)),
-                    let jsonLength = bytes.uint64LE(8).flatMap(Int.init(exactly:)),
-                    let dataChecksum = bytes.uint32LE(16), let jsonChecksum = bytes.uint32LE(20)
-                else { return nil }
-                return Footer(
-                    dataLength: dataLength,
-                    jsonLength: jsonLength,
-                    dataChecksum: dataChecksum,
-                    jsonChecksum: jsonChecksum
-                )
+        mutating func code(_ coder: inout MessageCoder) throws(MessageCoder.Malformed) {
+            try coder.code(&imageLength)
+            try coder.code(&metadataLength)
+            try coder.code(&imageChecksum)
+            try coder.code(&metadataChecksum)
+            for expected in DiskCacheLayout.magic {
+                var byte = expected
+                try coder.code(&byte)
+                try coder.check(byte == expected)
             }
-            guard let found, found.dataLength <= size, found.jsonLength <= CacheEntryFile.maximumMetadataLength,
-                found.jsonLength == size - found.dataLength - CacheEntryFile.footerLength
-            else { return nil }
-            self = found
-        }
-
-        private init(dataLength: Int, jsonLength: Int, dataChecksum: UInt32, jsonChecksum: UInt32) {
-            self.dataLength = dataLength
-            self.jsonLength = jsonLength
-            self.dataChecksum = dataChecksum
-            self.jsonChecksum = jsonChecksum
         }
     }
 }
 
-extension Data {
-    fileprivate mutating func append(_ number: some FixedWidthInteger) {
-        Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }
+extension CacheEntry {
+    /// Lists the metadata. Add optional fields at the end: neither earlier versions nor their files need them.
+    fileprivate mutating func code(_ coder: inout MessageCoder) throws(MessageCoder.Malformed) {
+        var (response, time, hash) = (response, Optional(storedAt), thumbHash?.data)
+        // The whole key tells entries apart whose file names collide.
+        try coder.code(&key)
+        try response.code(&coder)
+        try coder.code(&time)
+        try coder.code(presenceOf: &rendition, or: RenditionInfo())
+        try rendition?.code(&coder)
+        try coder.code(&hash)
+        try coder.code(&attachment)
+        guard coder.isReading else { return }
+        (self.response, storedAt, thumbHash) = (response, time ?? .distantPast, hash.flatMap { ThumbHash($0) })
+        // The image stays usable without oversized data.
+        if attachment?.count ?? 0 > Self.maximumAttachmentByteCount { attachment = nil }
     }
 }

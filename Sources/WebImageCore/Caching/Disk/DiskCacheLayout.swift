@@ -2,8 +2,8 @@
 ///
 /// ```
 /// CACHEDIR.TAG                          tells backup programs to leave the directory out
-/// originals-3/4f/4f…c2.jpg              an image file as it was loaded, with a footer behind it (CacheEntryFile)
-/// renditions-3/4f/4f…c2-91…0a           a decoded image at the size at which it was shown
+/// originals-4/4f/4f…c2.jpg              an image file as it was loaded, with a footer behind it (CacheEntryFile)
+/// renditions-4/4f/4f…c2-91…0a           a decoded image at the size at which it was shown
 /// ```
 ///
 /// A file name is the hash of the URL; a rendition adds the hash of its variant. The first two digits name a subdirectory, so no
@@ -11,7 +11,7 @@
 package enum DiskCacheLayout {
     /// The version of the layout and its files. Raise it when older files become unreadable; the directories of earlier versions
     /// are then removed.
-    package static let version = 3
+    package static let version = 4
 
     /// A directory within the cache directory, which is a separate cache.
     package enum Section: CaseIterable, Sendable {

@@ -82,7 +82,7 @@ struct StagedEntries {
 
 extension CacheEntry {
     /// The approximate memory of the entry: its bytes, its key in several places, and the fields of variable length twice, because
-    /// they are also copied into JSON.
+    /// they are also copied into the file.
     fileprivate var byteCount: Int {
         func count(_ text: String?) -> Int { text?.utf8.count ?? 0 }
         var fields = count(response.contentType) + count(response.etag) + count(response.lastModified)

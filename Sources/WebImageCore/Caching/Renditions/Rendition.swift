@@ -1,9 +1,9 @@
 package import FoundationEssentials
 
 /// The properties needed to turn the bytes of a rendition into an image.
-package struct RenditionInfo: Codable, Sendable, Hashable {
+package struct RenditionInfo: Sendable, Hashable {
     /// The encoding of the pixels.
-    package enum Encoding: String, Codable, Sendable {
+    package enum Encoding: CaseIterable {
         /// The pixels as they are in memory.
         case raw
         /// The pixels compressed by zstd.
@@ -12,41 +12,55 @@ package struct RenditionInfo: Codable, Sendable, Hashable {
         case jpeg
     }
 
-    package var encoding: Encoding
-    package var hasAlpha: Bool
-    package var size: PixelSize
-    var naturalSize: PixelSize
-    var sourceSize: PixelSize
-    var decodedSize: PixelSize
-    var scale: Double
-    var format: String
-    var orientation: Int?
-    /// The gamut; `nil` for sRGB.
-    var gamut: PixelBuffer.Colors.Gamut?
-    /// Whether a channel has 16 bits; `nil` for 8.
-    var isDeep: Bool?
+    package var encoding = Encoding.raw
+    package var hasAlpha = false
+    package var size = PixelSize(width: 0, height: 0)
+    var naturalSize = PixelSize(width: 0, height: 0)
+    var sourceSize = PixelSize(width: 0, height: 0)
+    var decodedSize = PixelSize(width: 0, height: 0)
+    var scale = 1.0
+    var format = ""
+    var orientation = ImageOrientation.up
+    var gamut = PixelBuffer.Colors.Gamut.sRGB
+    /// Whether a channel has 16 bits instead of 8.
+    var isDeep = false
     /// When the original was stored (``CacheEntry/storedAt``).
-    var source: Date
+    var source: Date?
+
+    init() {}
 
     package init(_ image: WebImage, encoding: Encoding, source: Date) {
         self.encoding = encoding
         self.source = source
         let pixels = image.content.pixels
         hasAlpha = pixels.hasAlpha
-        gamut = pixels.colors.gamut == .sRGB ? nil : pixels.colors.gamut
-        isDeep = pixels.colors.isDeep ? true : nil
+        (gamut, isDeep) = (pixels.colors.gamut, pixels.colors.isDeep)
         size = image.pixelSize
         naturalSize = image.naturalSize
         sourceSize = image.naturalSizeBeforeTransform
         decodedSize = image.decodedSize
         scale = image.scale
         format = image.format.rawValue
-        orientation = image.orientation == .up ? nil : image.orientation.rawValue
+        orientation = image.orientation
     }
 
     /// The gamut and depth of the pixels.
-    package var colors: PixelBuffer.Colors {
-        PixelBuffer.Colors(gamut: gamut ?? .sRGB, isDeep: isDeep ?? false)
+    package var colors: PixelBuffer.Colors { PixelBuffer.Colors(gamut: gamut, isDeep: isDeep) }
+
+    /// Lists the fields for the disk cache.
+    mutating func code(_ coder: inout MessageCoder) throws(MessageCoder.Malformed) {
+        try coder.code(&encoding, among: Encoding.allCases)
+        try coder.code(&hasAlpha)
+        try coder.code(&size)
+        try coder.code(&naturalSize)
+        try coder.code(&sourceSize)
+        try coder.code(&decodedSize)
+        try coder.code(&scale)
+        try coder.code(&format)
+        try coder.code(&orientation, among: ImageOrientation.allCases)
+        try coder.code(&gamut, among: PixelBuffer.Colors.Gamut.allCases)
+        try coder.code(&isDeep)
+        try coder.code(&source)
     }
 
     /// The image of the decoded pixels; `nil` if these do not match the properties.
@@ -62,7 +76,7 @@ package struct RenditionInfo: Codable, Sendable, Hashable {
                 decodedSize: decodedSize.bounded,
                 scale: WebImage.validScale(scale),
                 format: ImageFormat(rawValue: format),
-                orientation: orientation.flatMap(ImageOrientation.init) ?? .up,
+                orientation: orientation,
                 options: options
             )
         )
