@@ -57,7 +57,7 @@ extension PipelineStage {
     /// Finds a thread and memory for decoding.
     var scheduler: DecodeScheduler { DecodeScheduler(context: context) }
 
-    /// 6. Ends the job: its image is stored in memory, delivered and written to disk.
+    /// 6. Ends the job: its original is stored on disk, its image in memory; it is delivered, and its rendition stored.
     var storeStage: StoreStage { StoreStage(context: context) }
 }
 

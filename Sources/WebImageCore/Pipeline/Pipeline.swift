@@ -25,6 +25,7 @@ package final class Pipeline: PipelineStage {
                 diskStage.readConfirmed(fetch, confirmation, priority: priority)
             case .load(let fetch): fetchStage.load(fetch)
             case .recover(let fetch, let error): retryStage.recover(fetch, from: error)
+            case .decodeWhole(let job, let data): decodeStage.submit(job, data, priority: .low)
             case .refresh(let request): refresh(request)
             case .startStreaming(let operation): operation.startStreaming()
             case .prioritizeRead(let ticket, let priority): dependencies.ioQueue.setPriority(priority, of: ticket)

@@ -11,6 +11,8 @@ extension JobGraph {
         case load(Fetch.ID)
         /// An attempt failed after its loader had succeeded.
         case recover(Fetch.ID, ImageError)
+        /// Stage 5 decodes the whole image for the disk cache.
+        case decodeWhole(Job.ID, FetchedData)
         /// A cached image must be refreshed in the background.
         case refresh(ImageRequest)
         case startStreaming(any FetchOperation)

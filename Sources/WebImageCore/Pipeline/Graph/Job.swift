@@ -50,7 +50,7 @@ extension JobGraph {
         /// Whether the image is stale and is loaded again for its next use once the job has ended.
         var isStale = false
 
-        /// Whether the job decodes the whole image in order to store the original: see ``OriginalStore``.
+        /// Whether the job decodes the whole image in order to store the original: see ``StoreStage``.
         var isForOriginal: Bool { tasks.isEmpty }
 
         /// The fetch that the job waits for.

@@ -59,11 +59,11 @@ extension JobGraph {
 
     /// Adds a job that decodes bytes for the disk cache. Tasks neither wait for it nor join it.
     /// - Parameter key: The key of the job that has the bytes. Nothing is stored under it, because there are no tasks.
-    mutating func addJob(decoding request: ImageRequest, key: Job.Key) -> Job.ID {
+    mutating func addJob(decoding request: ImageRequest, _ data: FetchedData, key: Job.Key) -> [Effect] {
         let id = Job.ID(number: Serial.nextAge())
         jobs[id] = Job(key: key, request: request, tasks: [], priority: .low, phase: .decoding(nil))
         jobCounts[ImagePriority.low.rank] += 1
-        return id
+        return [.decodeWhole(id, data)]
     }
 
     /// Whether a task would join an existing job or fetch.

@@ -5,8 +5,8 @@ struct DecodeStage: PipelineStage {
     /// The result of a job.
     struct Outcome: Sendable {
         var result: ImageResult
-        /// The image, if it was decoded just now rather than found in a cache.
-        var decoded: WebImage?
+        /// The image before and after its transformer, if it was decoded just now rather than found in a cache.
+        var decoded: (plain: WebImage, shown: WebImage)?
     }
 
     let context: StageContext
@@ -19,7 +19,7 @@ struct DecodeStage: PipelineStage {
         let data = data.following(fetch, isShared: jobs.count > 1)
         // Data-only loads, and loads that were finished for the disk cache, are not decoded.
         if jobs.isEmpty, let request = fetch?.request, maker.canDecode(data, for: request) {
-            data.original?.perform(nil)
+            storeStage.storeOriginal(data, for: request)
         }
         for reader in readers { storeStage.finish(reader, with: data) }
         for job in jobs where job.wantsThumbnail {
@@ -38,7 +38,7 @@ struct DecodeStage: PipelineStage {
         submit(id, data, priority: job.priority)
     }
 
-    private func submit(_ id: JobGraph.Job.ID, _ data: FetchedData, priority: ImagePriority) {
+    func submit(_ id: JobGraph.Job.ID, _ data: FetchedData, priority: ImagePriority) {
         let isSlow = graph.job(id).map { scheduler.isSlow(data, for: $0.request) } ?? false
         var data = data
         // The bodies of slow decodes do not keep other bodies from being read, up to a limit.
@@ -73,7 +73,6 @@ struct DecodeStage: PipelineStage {
         } completion: { [self] job, result, _ in
             switch result {
             case .success(let outcome):
-                if job.isForOriginal { data.original?.end(with: outcome.decoded) }
                 storeStage.finish(id, job, with: outcome, of: data)
             case .failure(let error): fail(id, job, data, error)
             case nil: break
@@ -92,7 +91,7 @@ struct DecodeStage: PipelineStage {
         WebImageLog.debug("\(error)")
         if job.isForOriginal {
             WebImageLog.debug("The image is not kept on disk: \(error)")
-            data.original?.end(with: nil)
+            storeStage.storeOriginal(data, for: job.request, of: job)
             return storeStage.finish(id, job, with: Outcome(result: .failure(error)), of: data)
         }
         if let incomplete = data.incompleteness(error) {
@@ -107,7 +106,7 @@ struct DecodeStage: PipelineStage {
     /// Remembers a failure, or keeps the bytes for other requests if only this request fails.
     private func keepConsequences(of error: ImageError, _ request: ImageRequest, _ data: FetchedData) {
         var error = error
-        if error.dependsOnRequest, data.format != .unknown { data.original?.perform(nil) }
+        if error.dependsOnRequest, data.format != .unknown { storeStage.storeOriginal(data, for: request) }
         if error.isOfDecoding, request.hasOwnDecoding(of: data.format) { error.dependsOnRequest = true }
         if error.isOfBytes { storeStage.removeUndecodable(data, request) }
         if data.origin == .loader { context.dependencies.recordFailure(error, request) }
@@ -119,11 +118,27 @@ struct DecodeStage: PipelineStage {
         _ data: FetchedData,
         with memory: DecodeMemory
     ) throws(ImageError) -> Outcome {
+        // Each step is made once for all jobs of the fetch.
+        func share(_ key: String, _ make: () throws(ImageError) -> WebImage) throws(ImageError) -> WebImage {
+            guard let coalescer = data.coalescer else { return try make() }
+            // A decode that failed for lack of memory does not count for a decode with more memory.
+            return try coalescer.image("\(job.decodeKey) \(memory.cost.pixelCount) \(key)", make)
+        }
         var durations = StageDurations()
-        let image = try sharedImage(of: job, id: id, data, &durations, with: memory)
-        storeStage.storeInMemory(image, for: job, response: data.loaded.metadata, mark: data.mark)
-        var outcome = outcome(image, of: job, data, durations: durations)
-        outcome.decoded = image
+        let plain = try share("") { () throws(ImageError) in
+            try decode(data, for: job, id: id, &durations, with: memory)
+        }
+        memory.reservation.shrink(to: memory.cost.final)
+        let shown: WebImage
+        do throws(ImageError) {
+            (shown, durations.transforming) = try maker.transform(plain, for: job.request, share: share)
+        } catch {
+            // Bytes that decode are worth storing, whatever the transformer does with them.
+            storeStage.storeOriginal(data, for: job.request, of: job, showing: plain)
+            throw error
+        }
+        var outcome = outcome(shown, of: job, data, durations: durations)
+        outcome.decoded = (plain, shown)
         return outcome
     }
 
@@ -158,28 +173,6 @@ struct DecodeStage: PipelineStage {
         storeStage.storeInMemory(image, for: job, response: response, mark: data.mark ?? job.renditionMark)
     }
 
-    /// The image after all steps of its transformer. Each step is made once for all jobs of the fetch.
-    private func sharedImage(
-        of job: JobGraph.Job,
-        id: JobGraph.Job.ID,
-        _ data: FetchedData,
-        _ durations: inout StageDurations,
-        with memory: DecodeMemory
-    ) throws(ImageError) -> WebImage {
-        func share(_ key: String, _ make: () throws(ImageError) -> WebImage) throws(ImageError) -> WebImage {
-            guard let coalescer = data.coalescer else { return try make() }
-            // A decode that failed for lack of memory does not count for a decode with more memory.
-            return try coalescer.image("\(job.decodeKey) \(memory.cost.pixelCount) \(key)", make)
-        }
-        let image = try share("") { () throws(ImageError) in
-            try decode(data, for: job, id: id, &durations, with: memory)
-        }
-        memory.reservation.shrink(to: memory.cost.final)
-        let transformed = try maker.transform(image, for: job.request, share: share)
-        durations.transforming = transformed.duration
-        return transformed.image
-    }
-
     private func decode(
         _ data: FetchedData,
         for job: JobGraph.Job,
@@ -195,39 +188,6 @@ struct DecodeStage: PipelineStage {
         }
         durations.decoding = .now - start
         if !job.isForOriginal { observers.notify(job.request.url, .decoded(durations.decoding)) }
-        // Bytes that decode are worth storing, whatever the transformer does with them.
-        keep(data, for: job, showing: image)
         return image
-    }
-}
-
-// Originals that the disk cache keeps as another file.
-extension DecodeStage {
-    /// Stores the bytes. If storing needs the whole image and the job has it smaller or without its frames, another job decodes it.
-    private func keep(_ data: FetchedData, for job: JobGraph.Job, showing image: WebImage) {
-        guard let original = data.original else { return }
-        guard original.needsWholeImage, !job.request.showsWhole(image) else { return original.perform(image) }
-        guard original.postpone() else { return }
-        let whole = graph.withLock { $0.addJob(decoding: job.request.whole, key: job.key) }
-        submit(whole, data, priority: .low)
-    }
-}
-
-extension ImageRequest {
-    /// Whether an image of this request contains everything in its file, before the transformer.
-    fileprivate func showsWhole(_ image: WebImage) -> Bool {
-        image.decodedSize == image.naturalSize && !isFirstFrameOnly && pixelFormat == nil && convertsToSRGB
-    }
-
-    /// The request for everything in the file.
-    fileprivate var whole: ImageRequest {
-        var request = self
-        request.decodeSize = .original
-        request.isFirstFrameOnly = false
-        request.pixelFormat = nil
-        request.convertsToSRGB = true
-        request.appliesOrientation = true
-        request.transformer = nil
-        return request
     }
 }

@@ -127,17 +127,7 @@ struct FetchStage: PipelineStage {
             decodeStage.decode(id, FetchedData(loaded: loaded, origin: .revalidated))
         default:
             let outdatesMemory = outdatesMemory(id, fetch)
-            // Bytes that are not kept must not keep other loads from storing theirs.
-            let replacesCached = fetch.key.storesOriginals && (outdatesMemory || !fetch.key.queriesOriginals)
-            let version = storeStage.version(of: fetch, replacesCached: replacesCached)
-            if outdatesMemory, versions.isCurrent(version.mark, of: version.key) {
-                memoryCache.removeImages(source: version.key)
-            }
-            let original = storeStage.original(loaded, of: fetch, version, loader)
-            var data = FetchedData(loaded: loaded, origin: .loader, original: original)
-            data.mark = version.mark
-            data.reservation = budget.holdBody(loaded.data.count, isInFile: loaded.isInFile)
-            decodeStage.decode(id, data)
+            decodeStage.decode(id, storeStage.received(loaded, of: fetch, outdatesMemory: outdatesMemory, loader))
         }
     }
 

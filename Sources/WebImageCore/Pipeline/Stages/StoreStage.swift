@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Stage 6, on the decode queue and the I/O queue: the memory cache and, after delivery, the disk caches.
+/// Stage 6, on the decode queue and the I/O queue: the original on disk, the memory cache and, after delivery, the rendition.
 struct StoreStage: PipelineStage {
     let context: StageContext
     private var writer: DiskWriter { context.writer }
@@ -39,13 +39,18 @@ struct StoreStage: PipelineStage {
         )
     }
 
-    /// Ends a job: delivers its image or error, and stores what was decoded.
+    /// Ends a job: stores what was decoded, and delivers its image or error. The original is stored before other loads find
+    /// the image in memory or get it delivered, because they may need its bytes.
     func finish(
         _ id: JobGraph.Job.ID,
         _ job: JobGraph.Job,
         with outcome: DecodeStage.Outcome,
         of data: FetchedData
     ) {
+        if let (plain, shown) = outcome.decoded {
+            storeOriginal(data, for: job.request, of: job, showing: plain)
+            storeInMemory(shown, for: job, response: data.loaded.metadata, mark: data.mark)
+        }
         let bytes = data.loaded.data
         @Sendable func complete(_ task: ImageTask) {
             switch outcome.result {
@@ -57,7 +62,7 @@ struct StoreStage: PipelineStage {
         }
         let tasks = graph.withLock { $0.finishJob(id) }
         for task in tasks where !task.request.cacheAccess.awaitsWrites { complete(task) }
-        if let image = outcome.decoded {
+        if let (_, image) = outcome.decoded {
             storeRendition(image, of: job, from: data)
             if let entry = data.entry, job.request.transformer == nil { addThumbHash(of: image, to: entry) }
         }
@@ -117,32 +122,103 @@ extension ResponseMetadata {
 
 // Originals.
 extension StoreStage {
-    /// Records the arrival of bytes.
-    func version(of fetch: JobGraph.Fetch, replacesCached: Bool) -> OriginalStore.Version {
-        let (key, url) = (fetch.key.url, fetch.request.url)
-        let mark = fetch.mark.map { versions.mark(of: key, since: $0) } ?? versions.mark()
-        if replacesCached, versions.isCurrent(mark, of: key) { versions.change(key, to: mark) }
-        return OriginalStore.Version(key: key, url: url, mark: mark, replacesCached: replacesCached)
-    }
-
-    /// The bytes of a fetch for the disk cache; `nil` when they are not to be cached.
-    func original(
+    /// Records the arrival of bytes, which are stored once they have decoded: the cache never gets a file that is not an image.
+    /// - Parameter outdatesMemory: Whether the images in memory belong to an earlier version.
+    func received(
         _ loaded: LoaderResult,
         of fetch: JobGraph.Fetch,
-        _ version: OriginalStore.Version,
+        outdatesMemory: Bool,
         _ loader: any DataLoading
-    ) -> OriginalStore? {
-        let key = version.key
+    ) -> FetchedData {
+        let key = fetch.key.url
+        let mark = fetch.mark.map { versions.mark(of: key, since: $0) } ?? versions.mark()
+        // Bytes that are not kept must not keep other loads from storing theirs.
+        let replacesCached = fetch.key.storesOriginals && (outdatesMemory || !fetch.key.queriesOriginals)
+        if versions.isCurrent(mark, of: key) {
+            if replacesCached { versions.change(key, to: mark) }
+            if outdatesMemory { memoryCache.removeImages(source: key) }
+        }
+        var data = FetchedData(loaded: loaded, origin: .loader)
+        data.mark = mark
+        data.reservation = budget.holdBody(loaded.data.count, isInFile: loaded.isInFile)
         // Bytes that were loaded bypassing the caches replace what these hold.
         if loader.isOfFiles, !fetch.key.queriesOriginals { outdateRenditions(of: key) }
         // A range answers no request for the whole (RFC 9111, section 3.3).
         guard dataCache != nil, loader.shouldCacheOnDisk(fetch.request.url), fetch.key.storesOriginals, !loaded.isRange
-        else { return nil }
-        guard !CacheDirectives(loaded.metadata.cacheControl).isNoStore else {
+        else { return data }
+        if CacheDirectives(loaded.metadata.cacheControl).isNoStore {
             removeFromDisk(key)
-            return nil
+        } else {
+            (data.original, data.storedAt) = (OriginalStore(replacesCached: replacesCached), clock.now)
         }
-        return OriginalStore(loaded, of: version, date: clock.now, context: context)
+        return data
+    }
+
+    /// Stores the bytes of a fetch, which are an image. Only the first call for these bytes has an effect. If storing needs the
+    /// whole image and the job has it smaller or without its frames, another job decodes it.
+    /// - Parameters:
+    ///   - job: The job that has decoded the bytes, if one has.
+    ///   - plain: The image before its transformer; `nil` if the bytes were not decoded or could not be.
+    func storeOriginal(
+        _ data: FetchedData,
+        for request: ImageRequest,
+        of job: JobGraph.Job? = nil,
+        showing plain: WebImage? = nil
+    ) {
+        guard let original = data.original else { return }
+        let (key, mark, serializer) = (request.sourceKey, data.mark, context.dependencies.serializer)
+        var isPostponed = false
+        if serializer != nil, job?.isForOriginal != true {
+            guard let plain else { return }
+            isPostponed = !request.showsWhole(plain)
+        }
+        guard let last = original.begin(isPostponed ? .postponed : .storing) else { return }
+        if last == .pending, versions.isCurrent(mark, of: key) {
+            if original.replacesCached {
+                versions.change(key, to: mark, isBeingStored: true)
+                // Loads of other sizes may have found the previous version after the bytes arrived.
+                memoryCache.removeImages(source: key)
+            }
+            // Renditions of the previous version would be used again once this original is evicted.
+            renditions.cache?.outdateVariants(of: key)
+            if serializer != nil, original.replacesCached {
+                // A serializer takes time, during which loads of other sizes would find the previous version.
+                storeOrder.perform(key) { [dataCache, versions] in
+                    if versions.isCurrent(mark, of: key) { dataCache?.remove(key) }
+                }
+            }
+        }
+        if isPostponed, let job {
+            return graph.update { $0.addJob(decoding: request.whole, data, key: job.key) }
+        }
+        if versions.isCurrent(mark, of: key) { store(data, request, original, plain?.upright) }
+        original.end()
+    }
+
+    /// - Parameter image: The image, upright because the stored image is for all requests.
+    private func store(_ data: FetchedData, _ request: ImageRequest, _ original: OriginalStore, _ image: WebImage?) {
+        let (key, mark, replacesCached) = (request.sourceKey, data.mark, original.replacesCached)
+        var entry = CacheEntry(
+            key: key,
+            data: data.loaded.data,
+            response: data.loaded.metadata,
+            storedAt: data.storedAt ?? clock.now
+        )
+        if let serializer = context.dependencies.serializer {
+            guard let image, let serialized = serializer.serialize(image, entry.data, request.url) else {
+                return removeOriginal(key, for: replacesCached ? mark : nil)
+            }
+            entry.data = serialized
+        }
+        if context.dependencies.keepsThumbHashes { entry.thumbHash = image.flatMap { ThumbHash(of: $0) } }
+        observers.notify(request.url, .stored)
+        // The app may have stored or removed an image since the bytes arrived.
+        storeOrder.perform(key) { [dataCache, versions, entry] in
+            guard versions.isCurrent(mark, of: key) else { return }
+            dataCache?.store(entry)
+            if replacesCached { versions.change(key, to: mark) }
+        }
+        writer.schedule()
     }
 
     /// Updates an entry with the header fields of a 304 (RFC 9111, section 4.3.4).
@@ -176,14 +252,14 @@ extension StoreStage {
         ioQueue.submit(priority: .veryLow) { [renditions] in renditions.cache?.removeVariants(of: key) }
     }
 
-    /// - Parameter version: The bytes that replace the original but are not kept.
-    func removeOriginal(_ key: String, for version: OriginalStore.Version? = nil) {
+    /// - Parameter version: The mark of bytes that replace the original but are not kept.
+    private func removeOriginal(_ key: String, for version: ImageVersions.Mark? = nil) {
         let mark = versions.mark()
         ioQueue.submit(priority: .veryLow) { [dataCache, storeOrder, versions] in
             storeOrder.perform(key) {
                 guard versions.isCurrent(mark, of: key) else { return }
                 dataCache?.remove(key)
-                if let version, version.replacesCached { versions.change(key, to: version.mark) }
+                if let version { versions.change(key, to: version) }
             }
         }
     }
@@ -241,5 +317,24 @@ extension StoreStage {
             cache.storeRenewed(entry)
         }
         writer.schedule()
+    }
+}
+
+extension ImageRequest {
+    /// Whether an image of this request contains everything in its file, before the transformer.
+    fileprivate func showsWhole(_ image: WebImage) -> Bool {
+        image.decodedSize == image.naturalSize && !isFirstFrameOnly && pixelFormat == nil && convertsToSRGB
+    }
+
+    /// The request for everything in the file.
+    fileprivate var whole: ImageRequest {
+        var request = self
+        request.decodeSize = .original
+        request.isFirstFrameOnly = false
+        request.pixelFormat = nil
+        request.convertsToSRGB = true
+        request.appliesOrientation = true
+        request.transformer = nil
+        return request
     }
 }
