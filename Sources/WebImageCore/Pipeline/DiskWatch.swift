@@ -10,11 +10,27 @@ struct DiskWatch: PipelineStage {
         /// Whether a read has ended since the last look.
         var isAlive = false
         /// The reads that were waiting at the last look.
-        var waiting = JobGraph.LookUps()
+        var waiting: Set<JobGraph.LookUp> = []
     }
 
     let context: StageContext
     private var clock: any TimeKeeping { context.dependencies.diskWatchClock }
+
+    /// Submits a read for a job or a fetch, which cancels it and changes its priority. If the disk hangs, they continue without it.
+    func submit(
+        _ lookUp: JobGraph.LookUp,
+        _ priority: ImagePriority,
+        isResumed: Bool = false,
+        _ read: @escaping @Sendable () -> Void
+    ) {
+        guard begin(graph.withLock { $0.request(of: lookUp) }) else { return goOn(lookUp) }
+        let ticket = ioQueue.submit(priority: priority, isResumed: isResumed) {
+            read()
+            // Even if nothing was read, the thread was not waiting for the disk.
+            end()
+        }
+        graph.withLock { $0.setReadTicket(ticket, of: lookUp) }
+    }
 
     /// Called before a read is queued for a request.
     /// - Returns: Whether the disk may be read.
@@ -57,20 +73,22 @@ struct DiskWatch: PipelineStage {
                 state.isAlive = false
                 state.isWatching = !waiting.isEmpty
             }
-            let overdue = state.isAlive ? JobGraph.LookUps() : waiting.intersection(state.waiting)
+            let overdue = state.isAlive ? [] : waiting.intersection(state.waiting)
             if !overdue.isEmpty { state.isHanging = true }
             return (waiting, overdue)
         }
-        goOn(overdue)
+        let lost = overdue.filter { lookUp in hasOtherSource(graph.withLock { $0.request(of: lookUp) }) }
+        if !lost.isEmpty { WebImageLog.error("The disk cache does not answer; images are loaded without it") }
+        for lookUp in lost { goOn(lookUp) }
         if !waiting.isEmpty { scheduleLook() }
     }
 
-    private func goOn(_ overdue: JobGraph.LookUps) {
-        let jobs = overdue.jobs.filter { hasOtherSource(graph.job($0)?.request) }
-        let fetches = overdue.fetches.filter { hasOtherSource(graph.request(of: $0)) }
-        guard !jobs.isEmpty || !fetches.isEmpty else { return }
-        WebImageLog.error("The disk cache does not answer; images are loaded without it")
-        for job in jobs { graph.update { $0.endLookUp(job, rendition: nil) } }
-        for fetch in fetches where graph.withLock({ $0.endLookUp(fetch) }) { fetchStage.load(fetch) }
+    private func goOn(_ lookUp: JobGraph.LookUp) {
+        switch lookUp {
+        case .rendition(let job): graph.update { $0.endLookUp(job, rendition: nil) }
+        case .original(let id):
+            guard let fetch = graph.withLock({ $0.endLookUp(id) }) else { return }
+            diskStage.goOn(id, without: fetch.confirmation)
+        }
     }
 }

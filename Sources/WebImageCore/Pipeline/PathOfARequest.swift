@@ -30,7 +30,7 @@ extension PipelineStage {
     /// 3. Looks on the disk for a fresh original. I/O queue.
     var diskStage: DiskStage { DiskStage(context: context) }
 
-    /// Continues without the disk if the disk hangs.
+    /// Submits reads of the disk, and continues without it if it hangs. I/O queue.
     var diskWatch: DiskWatch { DiskWatch(context: context) }
 
     /// Shows the cached image until the server has answered. Decode queue.

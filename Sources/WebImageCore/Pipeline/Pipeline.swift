@@ -21,8 +21,6 @@ package final class Pipeline: PipelineStage {
             switch effect {
             case .lookUpRendition(let job, let priority): renditionStage.lookUp(job, priority)
             case .lookUpOriginal(let fetch, let priority): diskStage.lookUp(fetch, priority)
-            case .readConfirmed(let fetch, let confirmation, let priority):
-                diskStage.readConfirmed(fetch, confirmation, priority: priority)
             case .load(let fetch): fetchStage.load(fetch)
             case .recover(let fetch, let error): retryStage.recover(fetch, from: error)
             case .decodeWhole(let job, let data): decodeStage.submit(job, data, priority: .low)

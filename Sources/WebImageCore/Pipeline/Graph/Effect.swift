@@ -5,8 +5,6 @@ extension JobGraph {
         case lookUpRendition(Job.ID, ImagePriority)
         /// Stage 3 reads the disk cache for a fetch, or passes it on to its loader.
         case lookUpOriginal(Fetch.ID, ImagePriority)
-        /// Stage 3 reads the original again, after the server was asked about it.
-        case readConfirmed(Fetch.ID, Confirmation, ImagePriority)
         /// Stage 4 asks the loader again.
         case load(Fetch.ID)
         /// An attempt failed after its loader had succeeded.

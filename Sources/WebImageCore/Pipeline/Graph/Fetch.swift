@@ -46,6 +46,8 @@ extension JobGraph {
             indirect case original(CacheEntry, isAnswer: Bool)
             /// There is no original, but every job has a rendition.
             case renditions
+            /// The original is being read again, after the server was asked about it.
+            indirect case confirmed(Confirmation)
         }
 
         let key: Key
@@ -94,6 +96,10 @@ extension JobGraph {
         /// The original that the server is asked to validate, without its bytes.
         var storedOriginal: CacheEntry? {
             if case .original(let entry, _) = validation { entry } else { nil }
+        }
+
+        var confirmation: Confirmation? {
+            if case .confirmed(let confirmation) = validation { confirmation } else { nil }
         }
 
         /// `storedOriginal`, if it may be used when the server is unreachable.

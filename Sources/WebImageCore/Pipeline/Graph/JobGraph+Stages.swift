@@ -1,13 +1,42 @@
 import FoundationEssentials
 
-// Stage 2: jobs that look for a rendition.
+// Stages 2 and 3: jobs and fetches that wait for the disk.
 extension JobGraph {
-    mutating func setReadTicket(_ ticket: WorkQueue.Ticket, of id: Job.ID) {
-        // A read that ended before this call has passed the job on.
-        guard case .lookingUp(let fetch, _) = jobs[id]?.phase else { return }
-        updateJob(id) { $0.phase = .lookingUp(fetch, ticket) }
+    /// A job or a fetch that waits for the disk.
+    enum LookUp: Hashable, Sendable {
+        case rendition(Job.ID)
+        case original(Fetch.ID)
     }
 
+    var lookUps: Set<LookUp> {
+        let waiting = jobs.lazy.filter { $0.value.isLookingUp && !$0.value.isConfirming }
+        return Set(waiting.map { .rendition($0.key) }).union(
+            fetches.lazy.compactMap { if case .lookingUp = $0.value.phase { .original($0.key) } else { nil } }
+        )
+    }
+
+    func request(of lookUp: LookUp) -> ImageRequest? {
+        switch lookUp {
+        case .rendition(let id): jobs[id]?.request
+        case .original(let id): fetches[id]?.request
+        }
+    }
+
+    mutating func setReadTicket(_ ticket: WorkQueue.Ticket, of lookUp: LookUp) {
+        // A read that ended before this call has passed the job or the fetch on.
+        switch lookUp {
+        case .rendition(let id):
+            guard case .lookingUp(let fetch, _) = jobs[id]?.phase else { return }
+            updateJob(id) { $0.phase = .lookingUp(fetch, ticket) }
+        case .original(let id):
+            guard case .lookingUp = fetches[id]?.phase else { return }
+            updateFetch(id) { $0.phase = .lookingUp(ticket) }
+        }
+    }
+}
+
+// Stage 2: jobs that look for a rendition.
+extension JobGraph {
     /// Ends a look-up that found nothing to show unchanged: the job needs bytes.
     /// - Parameters:
     ///   - rendition: The rendition that the server is to validate.
@@ -81,18 +110,12 @@ extension JobGraph {
 
 // Stage 3: fetches that look for the original on disk.
 extension JobGraph {
-    mutating func setReadTicket(_ ticket: WorkQueue.Ticket, of id: Fetch.ID) {
-        // A read that ended before this call has passed the fetch on.
-        guard case .lookingUp = fetches[id]?.phase else { return }
-        updateFetch(id) { $0.phase = .lookingUp(ticket) }
-    }
-
     /// Ends a look-up of an original.
-    /// - Returns: `false` if the look-up has already ended, because the disk took too long.
-    mutating func endLookUp(_ id: Fetch.ID) -> Bool {
-        guard case .lookingUp = fetches[id]?.phase else { return false }
-        updateFetch(id) { $0.phase = .starting }
-        return true
+    /// - Returns: The fetch as it was; `nil` if the look-up has already ended, because the disk took too long.
+    mutating func endLookUp(_ id: Fetch.ID) -> Fetch? {
+        guard let fetch = fetches[id], case .lookingUp = fetch.phase else { return nil }
+        updateFetch(id) { ($0.phase, $0.validation) = (.starting, .none) }
+        return fetch
     }
 
     /// Makes a fetch wait for memory, so that the wait is not blamed on the disk.
@@ -104,40 +127,15 @@ extension JobGraph {
     }
 
     /// Makes a fetch look up its original again.
-    /// - Returns: The priority of the look-up; `nil` if the fetch no longer waits.
-    mutating func endWaitForRoom(_ id: Fetch.ID) -> ImagePriority? {
-        guard let fetch = fetches[id], case .waitingForRoom = fetch.phase else { return nil }
+    mutating func endWaitForRoom(_ id: Fetch.ID) -> [Effect] {
+        guard let fetch = fetches[id], case .waitingForRoom = fetch.phase else { return [] }
         updateFetch(id) { $0.phase = .lookingUp(nil) }
-        return fetch.priority
+        return [.lookUpOriginal(id, fetch.priority)]
     }
 
     /// Whether all jobs of a fetch need the bytes.
     func isNeededByAll(_ id: Fetch.ID) -> Bool {
         fetches[id]?.jobs.allSatisfy { jobs[$0]?.isLookingUp == false } ?? false
-    }
-
-    /// The jobs and fetches that wait for the disk.
-    var lookUps: LookUps {
-        LookUps(
-            jobs: Set(jobs.lazy.filter { $0.value.isLookingUp && !$0.value.isConfirming }.map(\.key)),
-            fetches: Set(
-                fetches.lazy.filter {
-                    if case .lookingUp = $0.value.phase { true } else { false }
-                }.map(\.key)
-            )
-        )
-    }
-
-    /// Jobs and fetches that wait for the disk.
-    struct LookUps: Sendable {
-        var jobs: Set<Job.ID> = []
-        var fetches: Set<Fetch.ID> = []
-
-        var isEmpty: Bool { jobs.isEmpty && fetches.isEmpty }
-
-        func intersection(_ other: LookUps) -> LookUps {
-            LookUps(jobs: jobs.intersection(other.jobs), fetches: fetches.intersection(other.fetches))
-        }
     }
 
     /// Keeps an original that the server is to validate.
@@ -159,10 +157,9 @@ extension JobGraph {
         // The operation of the attempt is an object of the loader, so it is released while the lock is free.
         releaseLater(fetch)
         updateFetch(id) { fetch in
-            fetch.phase = .lookingUp(nil)
-            fetch.validation = .none
+            (fetch.phase, fetch.validation) = (.lookingUp(nil), .confirmed(confirmation))
         }
-        return [.readConfirmed(id, confirmation, fetch.priority)]
+        return [.lookUpOriginal(id, fetch.priority)]
     }
 }
 

@@ -5,40 +5,46 @@ import FoundationEssentials
 struct DiskStage: PipelineStage {
     let context: StageContext
     /// Reads the disk cache for a fetch. A fetch that is not cached there goes to its loader at once.
-    func lookUp(_ id: JobGraph.Fetch.ID, _ priority: ImagePriority) {
+    /// - Parameter isReading: Whether this thread of the I/O queue has just read the disk for the fetch.
+    func lookUp(_ id: JobGraph.Fetch.ID, _ priority: ImagePriority, isReading: Bool = false) {
         guard let request = graph.request(of: id) else { return }
         let loader = loaders.loader(for: request)
         // The app may have stored an image for a URL that no loader accepts.
         guard dataCache != nil, loader?.shouldCacheOnDisk(request.url) ?? true,
-            request.readTiers.contains(.originals), diskWatch.begin(request)
-        else {
-            fetchStage.load(id, with: loader)
-            return
-        }
+            request.readTiers.contains(.originals)
+        else { return fetchStage.load(id, with: loader) }
         // It runs before look-ups of renditions for later loads, or the first transfer would wait for all of them. It does
         // not if another job of the fetch still looks for its rendition, with which the server can be asked for less.
         let isResumed = graph.withLock { $0.isNeededByAll(id) }
-        let ticket = ioQueue.submit(priority: priority, isResumed: isResumed) { self.read(id, loader) }
-        graph.withLock { $0.setReadTicket(ticket, of: id) }
+        if isReading, isResumed { return read(id, loader) }
+        diskWatch.submit(.original(id), priority, isResumed: isResumed) { read(id, loader) }
     }
 
     private func read(_ id: JobGraph.Fetch.ID, _ loader: (any DataLoading)?) {
-        // This also runs if nothing is read, because the thread was not waiting for the disk.
-        defer { diskWatch.end() }
-        guard let request = graph.request(of: id), hasRoom(for: id, again: { self.lookUp(id, $0) }) else { return }
+        guard let request = graph.request(of: id), hasRoom(for: id) else { return }
         let (start, mark) = (ContinuousClock.now, versions.mark(reading: request.sourceKey))
-        let entry = dataCache?.entry(for: request.sourceKey)
-        guard graph.withLock({ $0.endLookUp(id) }) else { return }
+        var entry = dataCache?.entry(for: request.sourceKey)
+        guard let fetch = graph.withLock({ $0.endLookUp(id) }) else { return }
+        let confirmation = fetch.confirmation
+        // Another process may have removed or replaced the original since the server was asked about it.
+        if let confirmed = confirmation?.entry, !confirmed.response.validators.areSame(as: entry?.response.validators) {
+            entry = nil
+        }
         guard let entry else {
-            observers.notify(request.url, .diskMiss(.now - start))
-            fetchStage.load(id, with: loader)
-            return
+            if confirmation == nil { observers.notify(request.url, .diskMiss(.now - start)) }
+            return goOn(id, without: confirmation, loader)
         }
         var data = FetchedData(stored: entry, origin: .disk)
+        if let answer = confirmation?.answer {
+            data = FetchedData(stored: storeStage.renew(entry, with: answer.metadata), origin: .revalidated)
+            (data.loaded.head, data.loaded.metrics) = (answer.head, answer.metrics)
+        }
+        data.refreshError = confirmation?.refreshError
         data.mark = mark
         data.readingDuration = .now - start
-        observers.notify(request.url, .diskHit(data.readingDuration))
         data.reservation = budget.holdBody(entry.data.count)
+        guard confirmation == nil else { return decodeStage.decode(id, data) }
+        observers.notify(request.url, .diskHit(data.readingDuration))
         if let hash = entry.thumbHash { show(hash, id) }
         switch context.dependencies.use(of: entry, for: request) {
         case .use:
@@ -61,60 +67,19 @@ struct DiskStage: PipelineStage {
     }
 
     /// Whether a body may be read now. Reading is faster than decoding, so bodies would pile up. If not, the fetch waits.
-    private func hasRoom(
-        for id: JobGraph.Fetch.ID,
-        again: @escaping @Sendable (ImagePriority) -> Void
-    ) -> Bool {
+    private func hasRoom(for id: JobGraph.Fetch.ID) -> Bool {
         if budget.hasRoomForBody { return true }
         guard graph.withLock({ $0.waitForRoom(id) }) else { return false }
         // The closure runs on the thread that releases a body.
-        budget.whenRoomForBody {
-            self.ioQueue.submit {
-                guard let priority = self.graph.withLock({ $0.endWaitForRoom(id) }) else { return }
-                again(priority)
-            }
-        }
+        budget.whenRoomForBody { self.ioQueue.submit { self.graph.update { $0.endWaitForRoom(id) } } }
         return false
     }
 
-    /// Reads the original that the server has confirmed, or that is used because the server is unreachable.
-    func readConfirmed(_ id: JobGraph.Fetch.ID, _ confirmation: Confirmation, priority: ImagePriority) {
-        guard let request = graph.request(of: id) else { return }
-        guard diskWatch.begin(request) else {
-            if graph.withLock({ $0.endLookUp(id) }) { goOnWithout(confirmation, id) }
-            return
-        }
-        let ticket = ioQueue.submit(priority: priority) { self.readNow(id, confirmation) }
-        graph.withLock { $0.setReadTicket(ticket, of: id) }
-    }
-
-    private func readNow(_ id: JobGraph.Fetch.ID, _ confirmation: Confirmation) {
-        defer { diskWatch.end() }
-        guard hasRoom(for: id, again: { self.readConfirmed(id, confirmation, priority: $0) }) else { return }
-        let (start, mark) = (ContinuousClock.now, versions.mark(reading: confirmation.entry.key))
-        var entry = dataCache?.entry(for: confirmation.entry.key)
-        guard graph.withLock({ $0.endLookUp(id) }) else { return }
-        // Another process may have removed or replaced the original in the meantime.
-        let confirmed = confirmation.entry.response.validators
-        if !confirmed.areSame(as: entry?.response.validators) { entry = nil }
-        guard let entry else { return goOnWithout(confirmation, id) }
-        var data: FetchedData
-        if let answer = confirmation.answer {
-            data = FetchedData(stored: storeStage.renew(entry, with: answer.metadata), origin: .revalidated)
-            (data.loaded.head, data.loaded.metrics) = (answer.head, answer.metrics)
-        } else {
-            data = FetchedData(stored: entry, origin: .disk)
-            data.refreshError = confirmation.refreshError
-        }
-        data.mark = mark
-        data.readingDuration = .now - start
-        data.reservation = budget.holdBody(entry.data.count)
-        decodeStage.decode(id, data)
-    }
-
-    /// Continues without an original that is no longer there.
-    private func goOnWithout(_ confirmation: Confirmation, _ id: JobGraph.Fetch.ID) {
-        if let error = confirmation.refreshError { deliveryStage.fail(id, error) } else { fetchStage.load(id) }
+    /// Continues without an original that is not there, or that the disk does not read in time.
+    /// - Parameter confirmation: Why an original that was there before was to be read again.
+    func goOn(_ id: JobGraph.Fetch.ID, without confirmation: Confirmation?, _ loader: (any DataLoading)? = nil) {
+        guard let error = confirmation?.refreshError else { return fetchStage.load(id, with: loader) }
+        deliveryStage.fail(id, error)
     }
 
     /// Shows the blurred version of an image to the tasks that want partial images.

@@ -14,21 +14,15 @@ struct RenditionStage: PipelineStage {
     }
 
     func lookUp(_ id: JobGraph.Job.ID, _ priority: ImagePriority) {
-        guard diskWatch.begin(graph.job(id)?.request) else { return graph.update { $0.endLookUp(id, rendition: nil) } }
-        let ticket = ioQueue.submit(priority: priority) { self.read(id) }
-        graph.withLock { $0.setReadTicket(ticket, of: id) }
+        diskWatch.submit(.rendition(id), priority) { read(id) }
     }
 
     private func read(_ id: JobGraph.Job.ID) {
-        defer { diskWatch.end() }
         guard let job = graph.job(id) else { return }
         let start = ContinuousClock.now
         let mark = versions.mark(reading: job.key.fetch.url)
         guard let cache = renditions.cache, let entry = cache.entry(for: job.key.rendition), let info = entry.rendition
-        else {
-            graph.update { $0.endLookUp(id, rendition: nil) }
-            return
-        }
+        else { return readOriginal(for: id) }
         var found = Found(entry: entry, response: entry.response, mark: mark, readingDuration: .now - start)
         if job.request.cachePolicy.asksForChanges, let files = renditions.fileLoader(for: job.request) {
             return confirm(found, of: id, job, with: files)
@@ -37,8 +31,7 @@ struct RenditionStage: PipelineStage {
         guard original == nil || original?.storedAt == info.source else {
             // The original has been replaced since the rendition was made.
             cache.remove(entry.key)
-            graph.update { $0.endLookUp(id, rendition: nil) }
-            return
+            return readOriginal(for: id)
         }
         if let original { found.response = original.response }
         switch renditions.use(of: original ?? entry, for: job.request) {
@@ -47,9 +40,21 @@ struct RenditionStage: PipelineStage {
         case .useAndRefresh:
             decode(found, id, isStale: true)
         case .validate:
-            graph.update { $0.endLookUp(id, rendition: entry, mark: mark) }
+            readOriginal(for: id, validating: entry, mark)
         case .confirm, .ignore:
-            graph.update { $0.endLookUp(id, rendition: nil) }
+            readOriginal(for: id)
+        }
+    }
+
+    /// Ends the look-up, and reads the original on the same thread if it is needed now.
+    private func readOriginal(
+        for id: JobGraph.Job.ID,
+        validating rendition: CacheEntry? = nil,
+        _ mark: ImageVersions.Mark? = nil
+    ) {
+        let effects = graph.withLock { $0.endLookUp(id, rendition: rendition, mark: mark) }
+        for case .lookUpOriginal(let fetch, let priority) in effects {
+            diskStage.lookUp(fetch, priority, isReading: true)
         }
     }
 
