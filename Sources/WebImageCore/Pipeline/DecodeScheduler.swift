@@ -8,8 +8,8 @@ struct DecodeScheduler: PipelineStage {
     private var slowQueue: WorkQueue { context.dependencies.slowQueue }
 
     /// Whether the bytes are decoded on the separate queue for slow decodes, because decoding can take seconds.
-    func isSlow(_ data: FetchedData, for request: ImageRequest) -> Bool {
-        slowQueue !== queue && (data.takesLong || maker.isSlow(data, for: request))
+    func isSlow(_ data: FetchedData) -> Bool {
+        slowQueue !== queue && (data.takesLong || data.decoder?.isSlow == true)
     }
 
     /// Whether quick decodes are waiting for a thread.
@@ -130,7 +130,7 @@ extension DecodeScheduler {
                 pixelCount: run.pixelCount,
                 makesRendition: run.makesRendition
             )
-            let isSlow = slowQueue !== queue && (data.takesLong || cost.isSlow)
+            let isSlow = isSlow(data)
             guard let memory = reserve(cost.decoding, isSlow: isSlow) else { return }
             defer { withExtendedLifetime(memory) {} }
             let value: Value

@@ -20,6 +20,8 @@ struct FetchedData: Sendable {
     var mark: ImageVersions.Mark?
     /// Whether decoding has occupied a thread for so long that other images are decoded first.
     var takesLong = false
+    /// The decoder of the job that decodes the bytes; `nil` if none was registered before the job got a thread.
+    var decoder: ImageMaker.Decoder?
     /// Set if several jobs decode the bytes.
     var coalescer: DecodeCoalescer?
     /// The time that reading the disk cache took.

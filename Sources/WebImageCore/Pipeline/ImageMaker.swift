@@ -47,11 +47,6 @@ package final class ImageMaker: Sendable {
         return options
     }
 
-    /// The format of a file: the one recognized from its bytes, else the hint of the request.
-    private func format(_ recognised: ImageFormat, of request: ImageRequest) -> ImageFormat {
-        recognised == .unknown ? request.formatHint ?? .unknown : recognised
-    }
-
     /// The decoder for a whole file or its beginning.
     /// - Throws: ``ImageError/Code/formatNotAllowed``, and the errors of ``CoderRegistry``.
     package func coder(
@@ -79,15 +74,18 @@ package final class ImageMaker: Sendable {
         return nil
     }
 
-    /// Whether there is a decoder for the bytes.
-    func canDecode(_ source: FetchedData, for request: ImageRequest) -> Bool {
-        (try? coder(for: source.loaded.data, as: format(source.format, of: request), of: request)) != nil
+    /// A decoder, with the format of the file that it decodes.
+    struct Decoder {
+        let coder: any ExtendedDecoding
+        let format: ImageFormat
+        /// Whether decoding can take seconds.
+        var isSlow: Bool { coder.isSlow(format) }
     }
 
-    /// Whether decoding the bytes can take seconds.
-    func isSlow(_ source: FetchedData, for request: ImageRequest) -> Bool {
-        let format = format(source.format, of: request)
-        return (try? coder(for: source.loaded.data, as: format, of: request))?.isSlow(format) == true
+    /// The decoder of the bytes for a request, whose hint counts if the format is not recognized.
+    func decoder(of source: FetchedData, for request: ImageRequest) throws(ImageError) -> Decoder {
+        let format = source.format == .unknown ? request.formatHint ?? .unknown : source.format
+        return Decoder(coder: try coder(for: source.loaded.data, as: format, of: request), format: format)
     }
 
     /// Starts to decode a file that is still arriving.
@@ -143,17 +141,13 @@ package final class ImageMaker: Sendable {
 
     /// The decoder of a job, and the memory that decoding and transforming its image need.
     struct Cost {
-        let coder: any ExtendedDecoding
-        let format: ImageFormat
+        let decoder: Decoder
         /// The bytes needed until the pixels are decoded.
         let decoding: Int
         /// The bytes needed after that.
         let final: Int
         /// The number of pixels that fit into this memory.
         let pixelCount: Int
-
-        /// Whether decoding can take seconds.
-        var isSlow: Bool { coder.isSlow(format) }
     }
 
     /// The memory that decoding and transforming the image of a job need.
@@ -165,16 +159,18 @@ package final class ImageMaker: Sendable {
         pixelCount: Int? = nil,
         makesRendition: Bool
     ) throws(ImageError) -> Cost {
-        let data = source.loaded.data
-        let format = format(source.format, of: job.request)
         // Without a decoder, or if the format is not allowed, the size does not matter, so the header is not read.
-        let coder = try coder(for: data, as: format, of: job.request)
-        let cost = try budget.cost(ofDecoding: data, as: format, pixelCount: pixelCount, decodeOptions(job.request))
+        let decoder = if let chosen = source.decoder { chosen } else { try self.decoder(of: source, for: job.request) }
+        let cost = try budget.cost(
+            ofDecoding: source.loaded.data,
+            as: decoder.format,
+            pixelCount: pixelCount,
+            decodeOptions(job.request)
+        )
         let final = cost.finalByteCount(isChanged: makesRendition || job.request.transformer != nil)
         // A large image with a transformer takes all of the memory rather than failing.
         return Cost(
-            coder: coder,
-            format: format,
+            decoder: decoder,
             decoding: max(cost.byteCount, min(final, budget.decodingLimit)),
             final: final,
             pixelCount: cost.pixelCount
@@ -205,7 +201,7 @@ package final class ImageMaker: Sendable {
                 WebImageLog.debug("Incremental decoding failed: \(error)")
             }
         }
-        return try memory.cost.coder.decode(
+        return try memory.cost.decoder.coder.decode(
             data,
             options: options,
             holding: memory.reservation,

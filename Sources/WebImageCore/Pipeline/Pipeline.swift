@@ -23,7 +23,7 @@ package final class Pipeline: PipelineStage {
             case .lookUpOriginal(let fetch, let priority): diskStage.lookUp(fetch, priority)
             case .load(let fetch): fetchStage.load(fetch)
             case .recover(let fetch, let error): retryStage.recover(fetch, from: error)
-            case .decodeWhole(let job, let data): decodeStage.submit(job, data, priority: .low)
+            case .decodeWhole(let job, let data): decodeStage.submit(job, data)
             case .refresh(let request): refresh(request)
             case .startStreaming(let operation): operation.startStreaming()
             case .prioritizeRead(let ticket, let priority): dependencies.ioQueue.setPriority(priority, of: ticket)

@@ -400,12 +400,12 @@ extension JobGraph {
     }
 
     /// - Returns: The jobs with a task that shows stale images.
-    mutating func beginStaleImages(of id: Fetch.ID) -> [(id: Job.ID, priority: ImagePriority)] {
+    mutating func beginStaleImages(of id: Fetch.ID) -> [(id: Job.ID, job: Job)] {
         (fetches[id]?.jobs ?? []).compactMap { id in
             guard let job = jobs[id], job.tasks.contains(where: \.wantsPreview) else { return nil }
             if case .stale = job.preview { return nil }
             updateJob(id) { $0.preview = .stale(.decoding(nil, answer: nil)) }
-            return (id, job.priority)
+            return (id, job)
         }
     }
 

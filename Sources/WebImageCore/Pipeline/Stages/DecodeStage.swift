@@ -18,7 +18,7 @@ struct DecodeStage: PipelineStage {
         let (fetch, readers, jobs) = graph.withLock { ($0.fetches[id], $0.finishReaders(of: id), $0.finishFetch(id)) }
         let data = data.following(fetch, isShared: jobs.count > 1)
         // Data-only loads, and loads that were finished for the disk cache, are not decoded.
-        if jobs.isEmpty, let request = fetch?.request, maker.canDecode(data, for: request) {
+        if jobs.isEmpty, let request = fetch?.request, (try? maker.decoder(of: data, for: request)) != nil {
             storeStage.storeOriginal(data, for: request)
         }
         for reader in readers { storeStage.finish(reader, with: data) }
@@ -27,25 +27,23 @@ struct DecodeStage: PipelineStage {
         }
         if data.isStale, let request = fetch?.request { graph.update { $0.refresh(request, after: jobs.map(\.id)) } }
         for job in jobs where !graph.withLock({ $0.handOver(data, to: job.id) }) {
-            submit(job.id, data, priority: job.priority)
+            submit(job.id, data)
         }
     }
 
-    /// Decodes the bytes for a job: within this call on the decode queue, unless decoding is slow.
-    func continueDecoding(_ id: JobGraph.Job.ID, _ data: FetchedData) {
+    /// Chooses the decoder of a job, and submits its decode.
+    /// - Parameter isOnQueue: Whether this thread of the decode queue decodes the bytes within this call, unless that is slow.
+    func submit(_ id: JobGraph.Job.ID, _ data: FetchedData, isOnQueue: Bool = false) {
         guard let job = graph.job(id) else { return }
-        guard scheduler.isSlow(data, for: job.request) else { return decode(id, data) }
-        submit(id, data, priority: job.priority)
-    }
-
-    func submit(_ id: JobGraph.Job.ID, _ data: FetchedData, priority: ImagePriority) {
-        let isSlow = graph.job(id).map { scheduler.isSlow(data, for: $0.request) } ?? false
         var data = data
+        data.decoder = try? maker.decoder(of: data, for: job.request)
+        let isSlow = scheduler.isSlow(data)
+        if isOnQueue, !isSlow { return decode(id, data) }
         // The bodies of slow decodes do not keep other bodies from being read, up to a limit.
         if isSlow, budget.arrivingByteCount < budget.bodyLimit {
             data.reservation = budget.arrivingBody(data.loaded.isInFile ? 0 : data.loaded.data.count)
         }
-        scheduler.submit(id, making: .image, priority: priority, isSlow: isSlow) { [data] in self.decode(id, data) }
+        scheduler.submit(id, making: .image, priority: job.priority, isSlow: isSlow) { [data] in self.decode(id, data) }
     }
 
     /// Decodes the bytes for a job, within this call or once there is memory for it.
@@ -86,7 +84,7 @@ struct DecodeStage: PipelineStage {
             var data = data
             data.takesLong = true
             graph.withLock { $0.updateJob(id) { $0.phase = .decoding(nil) } }
-            return submit(id, data, priority: job.priority)
+            return submit(id, data)
         }
         WebImageLog.debug("\(error)")
         if job.isForOriginal {
@@ -183,7 +181,7 @@ struct DecodeStage: PipelineStage {
         let (start, date) = (ContinuousClock.now, clock.now)
         let image = try maker.decode(data, for: job, memory) {
             let isLate = clock.now.timeIntervalSince(date) >= Self.turn
-            let isQuick = !data.takesLong && !memory.cost.isSlow
+            let isQuick = !data.takesLong && !memory.cost.decoder.isSlow
             return isLate && isQuick && scheduler.isBusy || graph.job(id) == nil
         }
         durations.decoding = .now - start

@@ -15,7 +15,7 @@ struct ProgressiveStage: PipelineStage {
             case nil, .rest:
                 return
             case .finish(let data):
-                decodeStage.continueDecoding(id, data)
+                decodeStage.submit(id, data, isOnQueue: true)
                 return
             case .show(let decoder):
                 show(decoder, for: id, job)

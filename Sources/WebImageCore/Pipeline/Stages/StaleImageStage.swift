@@ -11,12 +11,13 @@ struct StaleImageStage: PipelineStage {
         _ original: CacheEntry?,
         holding reservation: MemoryBudget.Reservation? = nil
     ) {
-        let data = original.map { FetchedData(stored: $0, origin: .disk) }
-        for job in graph.withLock({ $0.beginStaleImages(of: fetch) }) {
-            let request = graph.job(job.id)?.request
-            let isSlow = if let data, let request { scheduler.isSlow(data, for: request) } else { false }
-            scheduler.submit(job.id, making: .staleImage, priority: job.priority, isSlow: isSlow) {
-                self.show(job.id, data, holding: reservation)
+        let original = original.map { FetchedData(stored: $0, origin: .disk) }
+        for (id, job) in graph.withLock({ $0.beginStaleImages(of: fetch) }) {
+            var data = original
+            data?.decoder = original.flatMap { try? maker.decoder(of: $0, for: job.request) }
+            let isSlow = data.map { scheduler.isSlow($0) } ?? false
+            scheduler.submit(id, making: .staleImage, priority: job.priority, isSlow: isSlow) { [data] in
+                self.show(id, data, holding: reservation)
             }
         }
     }
@@ -49,6 +50,7 @@ struct StaleImageStage: PipelineStage {
             for task in graph.job(id)?.tasks ?? [] where task.wantsPreview { task.report(partial: image) }
         }
         // The server may have answered in the meantime; this thread then decodes the answer.
-        if let answer = graph.withLock({ $0.endStaleImage(image, of: id) }) { decodeStage.continueDecoding(id, answer) }
+        guard let answer = graph.withLock({ $0.endStaleImage(image, of: id) }) else { return }
+        decodeStage.submit(id, answer, isOnQueue: true)
     }
 }
