@@ -74,15 +74,6 @@ struct FetchedData: Sendable {
         let remedy = "Load the image again later, and let the server state the length of bodies (Content-Length)."
         return ImageError(.transferIncomplete, url: error.url, reason: reason, remedy: remedy, head: head)
     }
-
-    /// The same bytes, with the failures of their fetch.
-    /// - Parameter isShared: Whether several jobs decode the bytes and share the results.
-    func following(_ fetch: JobGraph.Fetch?, isShared: Bool) -> FetchedData {
-        var data = self
-        if isShared { data.coalescer = DecodeCoalescer() }
-        if let fetch { data.failures = (fetch.failures, fetch.attemptStart) }
-        return data
-    }
 }
 
 /// Why an original is used after the server was asked about it.

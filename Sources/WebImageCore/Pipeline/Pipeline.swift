@@ -19,7 +19,8 @@ package final class Pipeline: PipelineStage {
     func apply(_ effects: [JobGraph.Effect]) {
         for effect in effects {
             switch effect {
-            case .lookUpRendition(let job, let priority): renditionStage.lookUp(job, priority)
+            case .lookUpRendition(let job, let priority):
+                diskWatch.submit(.rendition(job), priority) { [renditionStage] in renditionStage.read(job) }
             case .lookUpOriginal(let fetch, let priority): diskStage.lookUp(fetch, priority)
             case .load(let fetch): fetchStage.load(fetch)
             case .recover(let fetch, let error): retryStage.recover(fetch, from: error)

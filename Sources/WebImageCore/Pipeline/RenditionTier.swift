@@ -32,12 +32,6 @@ struct RenditionTier: PipelineStage {
         loaders.loader(for: request).flatMap { $0.isOfFiles ? $0 as? LocalLoader : nil }
     }
 
-    /// How a rendition may be used for a request now.
-    /// - Parameter entry: The original of the rendition, or the rendition itself when there is none.
-    func use(of entry: CacheEntry, for request: ImageRequest) -> StoredResponseUse {
-        context.dependencies.use(of: entry, for: request)
-    }
-
     /// The image of an entry; `nil` if the entry is damaged.
     func image(of entry: CacheEntry, options: DecodeOptions) -> WebImage? {
         // The size comes from a file, so it may not exceed what a decoder may allocate.

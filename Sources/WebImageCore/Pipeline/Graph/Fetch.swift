@@ -79,9 +79,7 @@ extension JobGraph {
         }
 
         /// Whether the loader is running.
-        var isLoading: Bool {
-            if case .loading = phase { true } else { false }
-        }
+        var isLoading: Bool { attempt != nil }
 
         /// The current attempt, as one that fails with an error.
         func attempt(failingWith error: ImageError, at now: Date) -> ImageError.Attempt {

@@ -254,12 +254,8 @@ extension JobGraph {
         (fetches[id]?.jobs ?? []).flatMap { jobs[$0]?.tasks ?? [] }
     }
 
-    func renditions(of id: Fetch.ID) -> [CacheEntry] {
-        (fetches[id]?.jobs ?? []).compactMap { jobs[$0]?.rendition }
-    }
-
     /// The renditions of a fetch, each with the time at which it was read.
-    func markedRenditions(of id: Fetch.ID) -> [(entry: CacheEntry, mark: ImageVersions.Mark?)] {
+    func renditions(of id: Fetch.ID) -> [(entry: CacheEntry, mark: ImageVersions.Mark?)] {
         (fetches[id]?.jobs ?? []).compactMap { id in
             jobs[id].flatMap { job in job.rendition.map { ($0, job.renditionMark) } }
         }

@@ -205,9 +205,6 @@ extension JobGraph {
         if let old = updateProgressiveDecoding(of: id, { $0.setDecoder(decoder) }) { removals.add(old) }
     }
 
-    /// Returns the removed decoders, before `takeRemovals()`; `nil` if there are none.
-    mutating func takeDecoders() -> DecoderDisposal? { removals.takeDecoders() }
-
     /// Returns the effects of the previews and jobs that have ended since the last call.
     mutating func takeEndings() -> [Effect] {
         endings.isEmpty ? [] : exchange(&endings, with: [])

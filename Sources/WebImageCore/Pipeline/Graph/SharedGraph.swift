@@ -32,21 +32,17 @@ final class SharedGraph: Sendable {
         change { ((), body(&$0)) }
     }
 
-    func apply(_ effects: [JobGraph.Effect]) {
-        update { _ in effects }
-    }
-
     private func change<R: Sendable>(_ body: (inout JobGraph) -> (R, [JobGraph.Effect])) -> R {
-        let (result, effects, hasEnded, pipeline, decoders, removals) = state.withLock { state in
+        var (result, effects, hasEnded, pipeline, removals) = state.withLock { state in
             let jobCount = state.graph.jobs.count
             var (result, effects) = body(&state.graph)
             let hasEnded = state.graph.jobs.count < jobCount
             let endings = state.graph.takeEndings()
             if !endings.isEmpty { effects += endings }
             let pipeline = effects.isEmpty && !hasEnded ? nil : state.pipeline
-            return (result, effects, hasEnded, pipeline, state.graph.takeDecoders(), state.graph.takeRemovals())
+            return (result, effects, hasEnded, pipeline, state.graph.takeRemovals())
         }
-        if let decoders { decodeQueue.submit(priority: .veryHigh) { decoders.release() } }
+        if let decoders = removals.takeDecoders() { decodeQueue.submit(priority: .veryHigh) { decoders.release() } }
         pipeline?.apply(effects)
         if hasEnded { pipeline?.intake.jobsEnded() }
         return withExtendedLifetime(removals) { result }

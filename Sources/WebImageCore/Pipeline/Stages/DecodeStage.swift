@@ -16,7 +16,9 @@ struct DecodeStage: PipelineStage {
     /// Ends a fetch, decodes its bytes for each of its jobs, and hands them to its readers.
     func decode(_ id: JobGraph.Fetch.ID, _ data: FetchedData) {
         let (fetch, readers, jobs) = graph.withLock { ($0.fetches[id], $0.finishReaders(of: id), $0.finishFetch(id)) }
-        let data = data.following(fetch, isShared: jobs.count > 1)
+        var data = data
+        if jobs.count > 1 { data.coalescer = DecodeCoalescer() }
+        if let fetch { data.failures = (fetch.failures, fetch.attemptStart) }
         // Data-only loads, and loads that were finished for the disk cache, are not decoded.
         if jobs.isEmpty, let request = fetch?.request, (try? maker.decoder(of: data, for: request)) != nil {
             storeStage.storeOriginal(data, for: request)

@@ -20,15 +20,10 @@ struct PartialImageStage: PipelineStage {
             })
         else { return }
         loader.findThumbnail(of: request.url, longestSide: size.longestSide, priority: priority) { thumbnail in
-            self.decodeQueue.submit(priority: priority, isResumed: true) { self.show(thumbnail, to: job) }
+            self.decodeQueue.submit(priority: priority, isResumed: true) {
+                self.showThumbnail(for: job) { maker.image(of: thumbnail, for: $0) }
+            }
         }
-    }
-
-    private func show(_ thumbnail: SharedThumbnail, to id: JobGraph.Job.ID) {
-        guard let job = graph.job(id), job.wantsThumbnail, job.tasks.contains(where: \.wantsThumbnail),
-            let image = maker.image(of: thumbnail, for: job.request)
-        else { return }
-        show(image, to: id, job, at: clock.now)
     }
 
     /// Whether a job would show the thumbnail in a file that begins with these bytes.
@@ -39,8 +34,12 @@ struct PartialImageStage: PipelineStage {
 
     /// Shows the thumbnail in a file, or in the part of it that has arrived.
     func showThumbnail(in data: Data, for id: JobGraph.Job.ID) {
+        showThumbnail(for: id) { maker.thumbnail(in: data, for: $0) }
+    }
+
+    private func showThumbnail(for id: JobGraph.Job.ID, _ make: (ImageRequest) -> WebImage?) {
         guard let job = graph.job(id), job.wantsThumbnail, job.tasks.contains(where: \.wantsThumbnail),
-            let image = maker.thumbnail(in: data, for: job.request)
+            let image = make(job.request)
         else { return }
         show(image, to: id, job, at: clock.now)
     }

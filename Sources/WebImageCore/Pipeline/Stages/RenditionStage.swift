@@ -13,11 +13,8 @@ struct RenditionStage: PipelineStage {
         let readingDuration: Duration
     }
 
-    func lookUp(_ id: JobGraph.Job.ID, _ priority: ImagePriority) {
-        diskWatch.submit(.rendition(id), priority) { read(id) }
-    }
-
-    private func read(_ id: JobGraph.Job.ID) {
+    /// Looks up the rendition of a job, on the I/O queue.
+    func read(_ id: JobGraph.Job.ID) {
         guard let job = graph.job(id) else { return }
         let start = ContinuousClock.now
         let mark = versions.mark(reading: job.key.fetch.url)
@@ -34,7 +31,7 @@ struct RenditionStage: PipelineStage {
             return readOriginal(for: id)
         }
         if let original { found.response = original.response }
-        switch renditions.use(of: original ?? entry, for: job.request) {
+        switch context.dependencies.use(of: original ?? entry, for: job.request) {
         case .use:
             decode(found, id)
         case .useAndRefresh:
@@ -82,7 +79,7 @@ struct RenditionStage: PipelineStage {
         if observers.isActive, let url = graph.job(id)?.request.url {
             observers.notify(url, .renditionHit(found.readingDuration))
         }
-        graph.apply(effects)
+        graph.update { _ in effects }
         scheduler.submit(id, making: .image, priority: priority, isSlow: false) { self.show(found, id) }
     }
 

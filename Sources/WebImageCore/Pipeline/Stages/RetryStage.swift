@@ -40,7 +40,7 @@ struct RetryStage: PipelineStage {
     /// The renditions, if all of them may be used although the server is unreachable.
     private func staleRenditions(_ id: JobGraph.Fetch.ID, despite error: ImageError) -> FetchedData? {
         let renditions = graph.withLock { $0.renditions(of: id) }
-        guard renditions.allSatisfy({ isUsable($0, despite: error) }) else { return nil }
+        guard renditions.allSatisfy({ isUsable($0.entry, despite: error) }) else { return nil }
         return cachedImages(.disk)
     }
 
@@ -69,14 +69,10 @@ struct RetryStage: PipelineStage {
     }
 
     private func delay(after error: ImageError, _ fetch: JobGraph.Fetch) -> Duration? {
-        if error.code == .offline {
-            return context.dependencies.retryPolicy.offlineWait > .zero && !fetch.hasWaitedForNetwork
-                ? context.dependencies.retryPolicy.offlineWait : nil
+        let policy = context.dependencies.retryPolicy
+        guard error.code == .offline else {
+            return policy.delay(after: error, attempt: fetch.attemptCount, chance: .random(in: 0...1))
         }
-        return context.dependencies.retryPolicy.delay(
-            after: error,
-            attempt: fetch.attemptCount,
-            chance: .random(in: 0...1)
-        )
+        return policy.offlineWait > .zero && !fetch.hasWaitedForNetwork ? policy.offlineWait : nil
     }
 }

@@ -309,7 +309,7 @@ extension StoreStage {
     /// Updates the renditions of a fetch, whose original is no longer cached, with the header fields of a 304.
     func renewRenditions(of id: JobGraph.Fetch.ID, with response: ResponseMetadata) {
         guard let cache = renditions.cache else { return }
-        let (found, key) = graph.withLock { ($0.markedRenditions(of: id), $0.fetches[id]?.key.url) }
+        let (found, key) = graph.withLock { ($0.renditions(of: id), $0.fetches[id]?.key.url) }
         guard let key, !found.isEmpty else { return }
         if CacheDirectives(response.cacheControl).isNoStore { return removeFromDisk(key) }
         for (var entry, mark) in found where versions.isCurrent(mark, of: key) {

@@ -5,7 +5,6 @@ import Synchronization
 /// a file is decoded at the requested size, and nothing is downloaded.
 struct VariantStage: PipelineStage {
     let context: StageContext
-    private var renditionCache: DiskCache? { renditions.cache }
     private var clock: any TimeKeeping { context.dependencies.diskWatchClock }
 
     /// The tasks that wait for the disk.
@@ -33,7 +32,7 @@ struct VariantStage: PipelineStage {
     private func find(for request: ImageRequest) -> ImageRequest? {
         guard let dataCache, !dataCache.contains(request.sourceKey) else { return nil }
         let rendition = ImageKey(request).renditionKey(size: request.resolvedDecodeSize)
-        guard renditionCache?.contains(rendition) != true else { return nil }
+        guard renditions.cache?.contains(rendition) != true else { return nil }
         let rank = request.largerVariants.first { dataCache.contains(request.reading(variant: $0).sourceKey) }
         return rank.map { request.with(variant: $0) }
     }
