@@ -3,7 +3,7 @@ import FoundationEssentials
 extension CacheEntry {
     /// The bytes that the pixels of a rendition take in memory.
     var pixelByteCount: Int {
-        rendition.map { $0.size.pixelCount.boundedProduct($0.isDeep == true ? 8 : 4) } ?? 0
+        rendition.map { $0.size.pixelCount.boundedProduct($0.isDeep ? 8 : 4) } ?? 0
     }
 }
 
