@@ -352,17 +352,14 @@ public final class AnimationPlayer {
 
     /// Requests the frame at a position and those after it. While nothing moves, one frame is kept ready for a step.
     private func requestFrames(at position: PlaybackTimeline.Position, isPaused: Bool = false) {
-        let isRunning = isRunning
-        let ahead =
-            isRunning || !isPlaying ? timeline.frames(after: position.step, count: isRunning ? lookahead : 1) : []
-        let shown = hasOwnFrame ? currentFrameIndex : nil
-        buffer.request([position.frame] + ahead, shown: shown, isPaused: isPaused)
-    }
-
-    /// The number of frames to decode ahead: half a second, the longest delay to expect on a busy machine.
-    private var lookahead: Int {
-        let average = timeline.loopDuration / .seconds(1) / Double(max(frameCount, 1)) / max(rate, 0.01)
-        return min(max(Int(bounded: 0.5 / max(average, 0.001)), 3), 30)
+        var count = isPlaying ? 0 : 1
+        if isRunning {
+            // Half a second is the longest delay to expect on a busy machine.
+            let average = timeline.loopDuration / .seconds(1) / Double(max(frameCount, 1)) / max(rate, 0.01)
+            count = min(max(Int(bounded: 0.5 / max(average, 0.001)), 3), 30)
+        }
+        let frames = [position.frame] + timeline.frames(after: position.step, count: count)
+        buffer.request(frames, shown: hasOwnFrame ? currentFrameIndex : nil, isResting: isPaused, keepsOthers: isPaused)
     }
 
     private func show(_ due: PlaybackTimeline.Position) {

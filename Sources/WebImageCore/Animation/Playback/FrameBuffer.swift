@@ -119,19 +119,16 @@ package final class FrameBuffer: Sendable {
 
     // The requested frames.
 
-    /// Replaces the requested frames, the most urgent first. Other frames are dropped, unless the animation is small
-    /// enough to keep all of them or is paused. A paused animation keeps them until another one needs the memory.
-    /// - Parameter shown: The frame that the player shows, which need not be decoded again.
-    package func request(_ frames: [Int], shown: Int?, isPaused: Bool = false) {
-        request(frames, shown: shown, isResting: isPaused, keepsOthers: isPaused)
-    }
-
     /// Stops decoding, and drops all frames except the displayed one, unless the animation is small enough to keep all of them.
-    package func rest(shown: Int) {
-        request([shown], shown: shown, isResting: true, keepsOthers: false)
-    }
+    package func rest(shown: Int) { request([shown], shown: shown, isResting: true) }
 
-    private func request(_ frames: [Int], shown: Int?, isResting: Bool, keepsOthers: Bool) {
+    /// Replaces the requested frames, the most urgent first. Other frames are dropped, unless the animation is small
+    /// enough to keep all of them.
+    /// - Parameters:
+    ///   - shown: The frame that the player shows, which need not be decoded again.
+    ///   - isResting: Whether the animation is hidden, finished or paused.
+    ///   - keepsOthers: Whether other frames stay until another animation needs the memory.
+    package func request(_ frames: [Int], shown: Int?, isResting: Bool = false, keepsOthers: Bool = false) {
         var requested: [Int] = []
         for frame in frames where frame != 0 && !requested.contains(frame) { requested.append(frame) }
         change { state in
