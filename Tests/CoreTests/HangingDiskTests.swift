@@ -130,6 +130,37 @@ struct HangingDiskTests {
         #expect(fixture.manager.cachedImage(for: ImageRequest(url: fixture.url("a"))) == nil)
     }
 
+    @Test("A load ends with the error of its server if the disk hangs that has the image to use instead")
+    func standsIn() async {
+        let clock = watchClock
+        let fixture = ManagerFixture(holdsResponses: true, hasResults: false, originalStore: makeStore()) {
+            $0.diskWatchClock = clock
+            $0.diskTimeLimit = .seconds(2)
+        }
+        let url = fixture.url("a")
+        fixture.loader.answer(url, with: TestImage.solid(1, size: size))
+        fixture.load("a", cacheAccess: .awaitingWrites)
+        #expect(await fixture.polled { fixture.loader.runningCount == 1 })
+        fixture.loader.finish(url)
+        #expect(await fixture.polled { fixture.outcomes.all.count == 1 && fixture.isQuiet })
+        // Given an image on disk that the server is asked about
+        fixture.load("a", cachePolicy: .refresh)
+        #expect(await fixture.polled { fixture.loader.runningCount == 1 })
+        let before = reads.all.count
+        // When the server fails, and the disk hangs
+        gate.close()
+        defer { gate.open() }
+        let error = ImageError(.connectionFailed, url: url, reason: "r", remedy: "r")
+        fixture.loader.answer(url, with: .failure(error))
+        fixture.loader.finish(url)
+        #expect(await fixture.polled { reads.all.count == before + 1 })
+        watchClock.advance(by: .seconds(2))
+        watchClock.advance(by: .seconds(2))
+        // Then the server is not asked again
+        #expect(await fixture.polled { fixture.outcomes.all.count == 2 || fixture.loader.requests.count == 3 })
+        #expect(fixture.outcomes.all.last == .failure(.connectionFailed))
+    }
+
     @Test("Reads that were given up while other work kept their threads do not leave the disk switched off")
     func busyThreads() async {
         let queue = WorkQueue(name: "test-io", threadCount: 2)
