@@ -28,7 +28,7 @@ extension CurlThread {
                 repeatExchange(of: transfer)
                 continue
             }
-            noteLookup(of: transfer, handle, code)
+            if let lookup = lookupEnd(of: transfer, handle, code) { queue.note(lookup, of: transfer.host) }
             let outcome = transfer.conclude(code)
             // The handle is released only now, because libcurl keeps the status and the metrics in it.
             transfer.exchange.handle = nil
@@ -106,12 +106,12 @@ extension CurlThread {
     func finish(_ transfer: CurlTransfer, _ result: Result<LoaderResult, ImageError>) {
         guard transfers[transfer.key] === transfer else { return }
         let (url, operations, exchange) = (transfer.url, transfer.operations, transfer.exchange)
+        transfers[transfer.key] = nil
+        withdraw(transfer)
+        if !operations.isEmpty { giveTokenBack(of: transfer) }
         if case .failure = result, configuration.resumableByteCount > 0, let body = exchange.partialBody {
             resumableBodies.put(body, for: transfer.key, limit: configuration.resumableByteCount)
         }
-        if !operations.isEmpty { giveTokenBack(of: transfer) }
-        transfers[transfer.key] = nil
-        withdraw(transfer)
         guard case .success(let loaded) = result, !loaded.isNotModified, let head = exchange.head,
             let decryptor = exchange.request.decryptor
         else {
@@ -131,14 +131,12 @@ extension CurlThread {
 
     /// Takes a transfer out of its phase: it gives up its place or its question, and its handle.
     func withdraw(_ transfer: CurlTransfer) {
-        if let handle = transfer.exchange.handle {
-            noteLookup(of: transfer, handle)
-            transfer.exchange.handle = nil
-            remove(handle)
-        }
+        let handle = transfer.exchange.handle.take()
+        let lookup = handle.flatMap { lookupEnd(of: transfer, $0) }
+        handle.map(remove)
         switch transfer.phase {
         case .queued: queue.remove(transfer)
-        case .running: queue.leave(transfer.host)
+        case .running: queue.leave(transfer.host, lookup)
         case .asking(_, let task): task.cancel()
         }
         active[transfer.number] = nil
@@ -149,16 +147,11 @@ extension CurlThread {
         withExtendedLifetime(handle) { _ = curl_multi_remove_handle(multi, handle.easy) }
     }
 
-    /// Records whether the name server has answered, even if it answered that the host does not exist, or the transfer leaves
-    /// its lookup behind.
-    private func noteLookup(of transfer: CurlTransfer, _ handle: CurlHandle, _ result: CURLcode = CURLE_OK) {
-        let isAnswered =
-            handle.hasAddress || handle.isConnected || result == CURLE_COULDNT_RESOLVE_HOST
-            || result == CURLE_COULDNT_RESOLVE_PROXY
-        if isAnswered {
-            queue.noteAnswer(for: transfer.host)
-        } else if !running.contains(where: { $0.host == transfer.host && $0.exchange.handle?.hasAddress == true }) {
-            queue.noteLookupLeftBehind(for: transfer.host)
-        }
+    /// The end of the lookup of a transfer; `nil` if another transfer of the host has an address.
+    private func lookupEnd(of transfer: CurlTransfer, _ handle: CurlHandle, _ code: CURLcode? = nil) -> LookupEnd? {
+        let isUnknown = code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY
+        if isUnknown || handle.hasAddress || handle.isConnected { return .answered }
+        let isKnown = running.contains { $0.host == transfer.host && $0.exchange.handle?.hasAddress == true }
+        return isKnown ? nil : .leftBehind
     }
 }

@@ -1,5 +1,10 @@
 import WebImageCore
 
+/// How the lookup of a transfer ends: with an answer, perhaps that the host does not exist, or without one.
+enum LookupEnd {
+    case answered, leftBehind
+}
+
 /// Limits the lookups of host names that transfers leave behind.
 ///
 /// libcurl looks up a name on a separate thread, and getaddrinfo(3) cannot be interrupted. If a transfer is cancelled

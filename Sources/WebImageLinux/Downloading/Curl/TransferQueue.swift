@@ -120,7 +120,9 @@ struct TransferQueue {
         update(host)
     }
 
-    mutating func leave(_ host: String) {
+    /// - Parameter lookup: The end of the lookup of a transfer that leaves its host.
+    mutating func leave(_ host: String, _ lookup: LookupEnd? = nil) {
+        if let lookup { note(lookup, of: host) }
         guard runningCount(of: host) > 0 else { return }
         hosts[host]?.runningCount -= 1
         runningCount -= 1
@@ -135,10 +137,9 @@ struct TransferQueue {
         for host in lookups.endPauses(now: .now) { update(host) }
     }
 
-    mutating func noteLookupLeftBehind(for host: String) { lookups.noteLeftBehind(for: host, now: .now) }
-
-    /// Records that the name server has answered for a host, so that its transfers do not wait.
-    mutating func noteAnswer(for host: String) {
+    /// Records the end of a lookup. After an answer, the transfers of the host do not wait.
+    mutating func note(_ lookup: LookupEnd, of host: String) {
+        guard lookup == .answered else { return lookups.noteLeftBehind(for: host, now: .now) }
         if lookups.noteAnswer(for: host) { update(host) }
     }
 
