@@ -294,7 +294,7 @@ public final class ImageManager: Sendable {
     package var memory: MemoryLookUp { pipeline.memory }
 
     /// The request as the stages use it. This calls code of the app.
-    package func prepare(_ request: ImageRequest) -> PreparedRequest { pipeline.preparation.prepare(request) }
+    package func prepare(_ request: consuming ImageRequest) -> PreparedRequest { pipeline.preparation.prepare(request) }
 
     /// The rank of the file that fits a request among the variants of its image, the smallest first; `nil` without variants.
     package func variantRank(for request: ImageRequest) -> Int? {

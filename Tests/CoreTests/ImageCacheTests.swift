@@ -45,16 +45,23 @@ struct ImageCacheTests {
         #expect("\(CacheTiers.all)" == "memory, renditions, originals")
     }
 
-    @Test("A binding that asks the memory before it loads counts one miss")
-    func misses() async throws {
+    @Test("A load that memory could not answer asks again if an image was stored since", arguments: [false, true])
+    func asksAgain(isStored: Bool) async throws {
         let (manager, request) = (fixture.manager, small(fixture.url("a")))
         fixture.loader.answer(request.url, with: picture)
-        #expect(manager.memory.hit(forBinding: request, inAnySize: false).image == nil)
-        #expect(manager.memory.hit(forBinding: request, inAnySize: true).image == nil)
-        _ = try await manager.response(for: request)
-        #expect(cache.memoryStatistics.missCount == 1)
-        #expect(manager.memory.hit(forBinding: request, inAnySize: false).image != nil)
-        #expect(cache.memoryStatistics.hitCount == 1 && cache.memoryStatistics.missCount == 1)
+        var prepared = manager.prepare(request)
+        #expect(manager.memory.hit(forBinding: &prepared, inAnySize: true).image == nil)
+        #expect(manager.memory.hit(forBinding: &prepared, inAnySize: false).image == nil)
+        if isStored {
+            let pixels = try #require(PixelBuffer(size: PixelSize(width: 100, height: 75), format: .rgb) { _ in })
+            cache.store(WebImage(pixels: pixels), for: request, in: .memory)
+        }
+        let task = manager.makeTask(for: prepared, handlers: .nonisolated(completion: { _ in }))
+        task.start()
+        #expect(try await task.response.source == (isStored ? .memory : .loader))
+        // The load counts once.
+        let statistics = cache.memoryStatistics
+        #expect(statistics.hitCount == (isStored ? 1 : 0) && statistics.missCount == (isStored ? 0 : 1))
     }
 
     @Test("An image is located under the key that a filter makes of its URL")

@@ -178,7 +178,7 @@ struct InterceptorTests {
             #expect(await fixture.polled { ends.all == [.memory] })
             #expect(log.all.count == (sees ? 1 : 0))
             // What a binding asks within its call
-            let hit = fixture.manager.memory.hit(forBinding: ImageRequest(url: fixture.url("a")), inAnySize: true)
+            let hit = fixture.manager.memoryHit(of: fixture.url("a"), inAnySize: true)
             #expect((hit.image == nil) == sees)
             // The cache itself is asked as before.
             #expect(fixture.manager.cachedImage(for: fixture.url("a")) == image)

@@ -65,7 +65,7 @@ struct MemoryCacheTests {
             MemoryEntry(Self.image(256, 192, natural: PixelSize(width: 1600, height: 1200)), for: Self.key("a"))
         )
         func asks(_ size: DecodeSize?, larger: Bool = false) -> Bool {
-            cache.entry(for: MemoryQuery(key: Self.key("a"), size: size, acceptsLarger: larger)) != nil
+            cache.entry(for: Self.query("a", size, acceptsLarger: larger)) != nil
         }
         #expect(asks(.contain(PixelSize(width: 256, height: 192))))
         #expect(asks(.contain(PixelSize(width: 256, height: 300))))
@@ -159,8 +159,14 @@ struct MemoryCacheTests {
         ImageKey(ImageRequest(url: URL(string: name)!))
     }
 
-    private static func query(_ name: String) -> MemoryQuery {
-        MemoryQuery(key: key(name), size: .original, acceptsLarger: false)
+    private static func query(
+        _ name: String,
+        _ size: DecodeSize? = .original,
+        acceptsLarger: Bool = false
+    ) -> MemoryQuery {
+        var request = ImageRequest(url: URL(string: name)!, decodeSize: size)
+        request.acceptsLarger = acceptsLarger
+        return MemoryQuery(request, inAnySize: size == nil)
     }
 
     private static func image(_ width: Int = 10, _ height: Int = 10, natural: PixelSize? = nil) -> WebImage {

@@ -63,14 +63,14 @@ struct RevalidationTests {
         answer("a", small, "max-age=60")
         #expect(try await load().source == .loader)
         let request = ImageRequest(url: fixture.url("a"))
-        #expect(fixture.manager.memory.hit(forBinding: request, inAnySize: false).response != nil)
+        #expect(fixture.manager.memoryHit(of: request).response != nil)
         fixture.clock.advance(by: .seconds(59))
         #expect(try await load(keepsMemory: true).source == .memory)
         // When the time is over
         fixture.clock.advance(by: .seconds(2))
         answerNotModified("a", "max-age=100")
         // Then a widget gets it at once, and its load goes on
-        let hit = fixture.manager.memory.hit(forBinding: request, inAnySize: false)
+        let hit = fixture.manager.memoryHit(of: request)
         #expect(hit.image?.pixelSize == small && hit.response == nil)
         // And policies that do not ask use it as it is
         #expect(try await load(.cachedOnly, keepsMemory: true).source == .memory)
@@ -283,7 +283,7 @@ struct RevalidationTests {
         // When the minute is over
         fixture.clock.advance(by: .seconds(2))
         answer("a", large, "no-store")
-        let hit = fixture.manager.memory.hit(forBinding: ImageRequest(url: fixture.url("a")), inAnySize: false)
+        let hit = fixture.manager.memoryHit(of: fixture.url("a"))
         #expect(hit.image?.pixelSize == small && hit.response == nil)
         let response = try await load(keepsMemory: true)
         #expect(response.source == .loader && response.image.pixelSize == large)

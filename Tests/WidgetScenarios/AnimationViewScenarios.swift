@@ -1,6 +1,7 @@
 internal import CWebImageGtk4
 import GtkWebImage
 import GtkWebImageWidgets
+import TestSupport
 import WebImageTesting
 
 /// A scrolled window with an image beneath what fills its first screen.
@@ -50,7 +51,7 @@ extension Scenario {
             }
             let animation = try require(player.image.animation)
             let costs = urls.compactMap {
-                stage.manager.memory.hit(forBinding: ImageRequest(url: $0), inAnySize: true).image?.byteCount
+                stage.manager.memoryHit(of: $0, inAnySize: true).image?.byteCount
             }
             expectEqual(costs.count, 3)
             expectEqual(player.image.byteCount, costs.reduce(0, +))

@@ -1,6 +1,7 @@
 internal import CWebImageGtk4
 import FoundationEssentials
 import GtkWebImage
+import TestSupport
 import WebImageLinux
 import WebImageTesting
 
@@ -294,7 +295,7 @@ extension Scenario {
             expect(MainLoopPump.run(until: { stage.isAtRest && !prefetcher.prefetchedRange.isEmpty }))
             @MainActor func next() -> [URL] { prefetcher.prefetchedRange.prefix(6).map { stage.urls[$0] } }
             let isPrefetched = MainLoopPump.run(until: {
-                let hits = next().map { manager.memory.hit(forBinding: .init(url: $0), inAnySize: true).image }
+                let hits = next().map { manager.memoryHit(of: $0, inAnySize: true).image }
                 return hits.count == 6 && hits.allSatisfy { $0 != nil } && stage.stage.isIdle
             })
             expect(isPrefetched)

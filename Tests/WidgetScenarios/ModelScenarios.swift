@@ -267,7 +267,7 @@ extension Scenario {
             let next = model.texts(prefetcher.prefetchedRange.lowerBound..<prefetcher.prefetchedRange.lowerBound + 3)
             let isThere = MainLoopPump.run(until: {
                 next.compactMap { URL(string: $0) }.allSatisfy { url in
-                    let hit = model.stage.manager.memory.hit(forBinding: .init(url: url), inAnySize: true)
+                    let hit = model.stage.manager.memoryHit(of: url, inAnySize: true)
                     return hit.image?.pixelSize == size
                 }
             })

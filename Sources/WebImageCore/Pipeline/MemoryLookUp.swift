@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Synchronization
 
 /// An image in the memory cache, and the URL of its file.
 struct MemoryHit: Sendable {
@@ -14,75 +15,66 @@ struct MemoryHit: Sendable {
 package struct MemoryLookUp: PipelineStage {
     let context: StageContext
 
-    /// Prepares the request of a binding, which calls code of the app, and looks for its image before the load starts. A hit
-    /// that ends the load is reported to the observers.
-    /// - Parameters:
-    ///   - inAnySize: Whether the size is not known yet, so that the largest image is best. Such a look counts no miss.
-    ///   - startsNow: Whether the load starts within the same call, so that memory is not asked again.
+    /// Looks for the image of a binding before its load starts, and notes a miss in the request. A hit that ends the load is
+    /// reported to the observers.
+    /// - Parameter inAnySize: Whether the size is not known yet, so that the largest image is best.
     /// - Returns: The image to show within the same call, and the response if the load ends with that image.
     package func hit(
-        forBinding request: ImageRequest,
-        inAnySize: Bool,
-        startsNow: Bool = false
-    ) -> (request: PreparedRequest, image: WebImage?, response: ImageResponse?) {
-        var prepared = preparation.prepare(request)
-        var found: MemoryHit?
-        if prepared.request.readTiers.contains(.memory),
+        forBinding prepared: inout PreparedRequest,
+        inAnySize: Bool
+    ) -> (image: WebImage?, response: ImageResponse?) {
+        guard prepared.request.readTiers.contains(.memory),
             prepared.intercepted.map({ preparation.interceptsMemoryHits(of: $0) }) != true
-        {
-            found = inAnySize ? hit(inAnySizeFor: prepared.request) : hit(for: prepared.request, isRepeated: !startsNow)
+        else { return (nil, nil) }
+        // The load counts its miss when it starts.
+        let storeCount = memoryCache.storeCount
+        guard let found = hit(for: prepared.request, inAnySize: inAnySize, isRepeated: true) else {
+            prepared.storeCountAtMiss = storeCount
+            return (nil, nil)
         }
-        prepared.hasMissed = found == nil && startsNow && !inAnySize
-        guard let found, !prepared.request.includesData, ends(prepared.request, found) else {
-            return (prepared, found?.image, nil)
-        }
+        guard !prepared.request.includesData, ends(prepared.request, found) else { return (found.image, nil) }
         let response = found.response
-        observers.notify(prepared.request.url, .requested)
-        observers.notify(prepared.request.url, .memoryHit)
-        observers.notify(prepared.request.url, .delivered(.memory), with: response)
-        return (prepared, found.image, response)
+        if observers.isActive {
+            observers.notify(prepared.request.url, .requested)
+            observers.notify(prepared.request.url, .memoryHit)
+            observers.notify(prepared.request.url, .delivered(.memory), with: response)
+        }
+        return (found.image, response)
+    }
+
+    /// The image in memory that answers a task. After a miss, only an image that was stored since can answer it.
+    func hit(for task: ImageTask, isRepeated: Bool = false) -> MemoryHit? {
+        let storeCount = memoryCache.storeCount
+        guard task.storeCountAtMiss.load(ordering: .relaxed) != storeCount else {
+            if !isRepeated { memoryCache.countMiss() }
+            return nil
+        }
+        let found = hit(for: task.request, isRepeated: isRepeated)
+        if found == nil { task.storeCountAtMiss.store(storeCount, ordering: .relaxed) }
+        return found
     }
 
     /// The image in memory that answers a request.
-    /// - Parameter isRepeated: Whether a miss is not counted, because another look of the same load counts it.
-    func hit(for request: ImageRequest, isRepeated: Bool = false) -> MemoryHit? {
-        var query = MemoryQuery(request)
-        query.isRepeated = isRepeated
+    /// - Parameters:
+    ///   - inAnySize: Whether the size does not matter yet, so that the largest image is best.
+    ///   - isRepeated: Whether a miss is not counted, because another look of the same load counts it.
+    func hit(for request: ImageRequest, inAnySize: Bool = false, isRepeated: Bool = false) -> MemoryHit? {
+        let larger = request.largerVariants
+        if inAnySize, let hit = hit(among: larger.reversed(), of: request, inAnySize: true) { return hit }
+        let query = MemoryQuery(request, inAnySize: inAnySize, isRepeated: isRepeated)
         if let entry = memoryCache.entry(for: query, answering: request) {
             return MemoryHit(entry: entry, url: request.url)
         }
-        return hit(of: request.largerVariants, for: request) { MemoryQuery($0) }
+        guard inAnySize else { return hit(among: larger, of: request, inAnySize: false) }
+        return hit(among: (0..<(request.variantRank ?? 0)).reversed(), of: request, inAnySize: true)
     }
 
-    /// The largest image of a request whose size does not matter yet. Only the look at the right size counts a miss.
-    func hit(inAnySizeFor request: ImageRequest) -> MemoryHit? {
-        func query(_ request: ImageRequest) -> MemoryQuery {
-            var query = MemoryQuery(key: ImageKey(request), size: nil, acceptsLarger: true)
-            query.isRepeated = true
-            return query
-        }
-        if let rank = request.variantRank {
-            let larger = request.largerVariants
-            if let hit = hit(of: larger.reversed(), for: request, query) { return hit }
-            if let entry = memoryCache.entry(for: query(request), answering: request) {
-                return MemoryHit(entry: entry, url: request.url)
-            }
-            return hit(of: (0..<rank).reversed(), for: request, query)
-        }
-        return memoryCache.entry(for: query(request), answering: request).map { MemoryHit(entry: $0, url: request.url) }
-    }
-
-    private func hit(
-        of variants: some Collection<Int>,
-        for request: ImageRequest,
-        _ query: (ImageRequest) -> MemoryQuery
-    ) -> MemoryHit? {
-        for rank in variants {
-            var query = query(request.reading(variant: rank))
-            query.isRepeated = true
-            if let entry = memoryCache.entry(for: query, answering: request) {
-                return MemoryHit(entry: entry, url: request.with(variant: rank).url)
-            }
+    /// The first of several files of an image that memory has.
+    private func hit(among files: some Collection<Int>, of request: ImageRequest, inAnySize: Bool) -> MemoryHit? {
+        for rank in files {
+            let query = MemoryQuery(request.reading(variant: rank), inAnySize: inAnySize, isRepeated: true)
+            guard let entry = memoryCache.entry(for: query, answering: request) else { continue }
+            return MemoryHit(entry: entry, url: request.with(variant: rank).url)
         }
         return nil
     }
@@ -100,14 +92,4 @@ package struct MemoryLookUp: PipelineStage {
         else { return false }
         return time <= clock.now.timeIntervalSince1970
     }
-}
-
-extension MemoryCache {
-    /// The entry for a query, unless its response depends on header fields that a request does not have.
-    func entry(for query: MemoryQuery, answering request: ImageRequest) -> MemoryEntry? {
-        entry(for: query).flatMap { $0.terms?.varying?.matches(request) ?? true ? $0 : nil }
-    }
-
-    /// The entry that answers a request.
-    func entry(for request: ImageRequest) -> MemoryEntry? { entry(for: MemoryQuery(request), answering: request) }
 }

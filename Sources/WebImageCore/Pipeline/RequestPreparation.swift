@@ -5,8 +5,8 @@ package struct PreparedRequest: Sendable {
     package let request: ImageRequest
     /// The request that the interceptors of the manager receive; `nil` for a load that skips them.
     var intercepted: ImageRequest?
-    /// Whether the memory cache was asked for the image just now and did not have it.
-    var hasMissed = false
+    /// ``MemoryCache/storeCount`` when memory was asked for the image and did not have it; -1 if it was not asked.
+    var storeCountAtMiss = -1
 }
 
 /// Turns the request of an app into the request of the stages, in two steps. Interceptors run between the two steps.
@@ -17,9 +17,9 @@ struct RequestPreparation: PipelineStage {
     private var interceptors: [any ImageIntercepting] { context.dependencies.interceptors }
 
     /// - Parameter isIntercepted: Whether interceptors see the load. Default: yes.
-    func prepare(_ request: ImageRequest, isIntercepted: Bool = true) -> PreparedRequest {
-        var request = process(request)
-        let intercepted = isIntercepted && !interceptors.isEmpty ? request : nil
+    func prepare(_ request: consuming ImageRequest, isIntercepted: Bool = true) -> PreparedRequest {
+        if context.dependencies.requestProcessor != nil { request = process(request) }
+        let intercepted = isIntercepted && !interceptors.isEmpty ? copy request : nil
         resolve(&request)
         return PreparedRequest(request: request, intercepted: intercepted)
     }

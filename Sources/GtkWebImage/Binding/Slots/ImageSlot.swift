@@ -286,12 +286,10 @@ final class ImageSlot {
         var hasImage = false
         if load.request.sequence == nil {
             // If the widget has no size yet, an image of any size will do.
-            let query = load.makeRequest(size ?? .original, for: widget)
-            let (request, image, response) = load.manager.memory.hit(
-                forBinding: query,
-                inAnySize: size == nil,
-                startsNow: startsNow(load, size)
-            )
+            let asked = load.makeRequest(size ?? .original, for: widget)
+            let displayScale = asked.displayScale
+            var request = load.manager.prepare(asked)
+            let (image, response) = load.manager.memory.hit(forBinding: &request, inAnySize: size == nil)
             guard current === load else { return }
             if let image {
                 // If the size is unknown, the image may come from any file.
@@ -300,17 +298,10 @@ final class ImageSlot {
                 show(image, animated: false, .newImage)
                 hasImage = true
             }
-            prepared = PreparedLoad(size: size ?? .original, scale: query.displayScale, request: request)
+            prepared = PreparedLoad(size: size ?? .original, scale: displayScale, request: request)
         }
         if !hasImage, load.request.options.whileLoading != .currentImage, !load.keepsImage { showPlaceholder() }
         startWhenLaidOut(size, prepared)
-    }
-
-    /// Whether a load starts within the call that sets it.
-    private func startsNow(_ load: SlotLoad, _ size: DecodeSize?) -> Bool {
-        guard let widget else { return true }
-        guard let pointer = widget.pointer, !SuspendedWidgets.contain(pointer) else { return false }
-        return load.request.options.start == .immediately || isMapped != false && size != nil && !pointer.isInList
     }
 
     /// Starts at once, or after the widget is mapped and has a size.

@@ -47,6 +47,7 @@ package final class MemoryCache: Sendable {
 
     private let limits: Limits
     private let state = Mutex(State())
+    private let stores = Atomic(0)
 
     /// - Parameters:
     ///   - costLimit: Bytes of pixels to keep.
@@ -69,6 +70,20 @@ package final class MemoryCache: Sendable {
     package var totalCost: Int { state.withLock { $0.cost } }
     /// The number of slots in use, by kept and evicted images.
     package var slotCount: Int { state.withLock { $0.slots.count - $0.free.count } }
+
+    /// How often an image was stored. A look-up that missed also misses later if the number is unchanged.
+    var storeCount: Int { stores.load(ordering: .acquiring) }
+
+    /// Counts the miss of a load whose look-up counted none.
+    func countMiss() { state.withLock { $0.statistics.missCount += 1 } }
+
+    /// The entry that answers a request.
+    func entry(for request: ImageRequest) -> MemoryEntry? { entry(for: MemoryQuery(request), answering: request) }
+
+    /// The entry for a query, unless its response depends on header fields that a request does not have.
+    func entry(for query: MemoryQuery, answering request: ImageRequest) -> MemoryEntry? {
+        entry(for: query).flatMap { $0.terms?.varying?.matches(request) ?? true ? $0 : nil }
+    }
 
     package func entry(for query: MemoryQuery) -> MemoryEntry? {
         // Evicted images are released after the lock.
@@ -121,6 +136,7 @@ package final class MemoryCache: Sendable {
             released += state.evict(downTo: limits)
             return released
         }
+        stores.add(1, ordering: .releasing)
     }
 
     package func removeImages(source: String) {

@@ -7,16 +7,13 @@ package struct MemoryQuery: Sendable {
     /// Whether an image up to twice as wide and high also fits.
     let acceptsLarger: Bool
     /// Whether the load has queried the cache before, so that it counts no second miss.
-    package var isRepeated = false
+    let isRepeated: Bool
 
-    package init(key: ImageKey, size: DecodeSize?, acceptsLarger: Bool) {
-        self.key = key
-        self.size = size
-        self.acceptsLarger = acceptsLarger
-    }
-
-    package init(_ request: ImageRequest) {
-        self.init(key: ImageKey(request), size: request.resolvedDecodeSize, acceptsLarger: request.acceptsLarger)
+    package init(_ request: ImageRequest, inAnySize: Bool = false, isRepeated: Bool = false) {
+        key = ImageKey(request)
+        size = inAnySize ? nil : request.resolvedDecodeSize
+        acceptsLarger = inAnySize || request.acceptsLarger
+        self.isRepeated = isRepeated
     }
 
     /// Whether an image fits better than another that fits.

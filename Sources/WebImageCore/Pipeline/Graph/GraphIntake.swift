@@ -221,7 +221,7 @@ struct GraphIntake: PipelineStage {
     private func join(_ task: ImageTask, age: UInt64) {
         if let intercepted = task.interceptedRequest { return interceptorStage.run(task, intercepted) }
         let request = task.request
-        if let hit = imageStoredMeanwhile(request) {
+        if let hit = imageStoredMeanwhile(for: task) {
             observers.notify(request.url, .memoryHit, of: task)
             deliveryStage.deliver(hit.response, to: task)
             return
@@ -232,9 +232,10 @@ struct GraphIntake: PipelineStage {
 
     /// The image of a job that has ended since the task looked into memory. The task can no longer join that job and
     /// would load the image again.
-    private func imageStoredMeanwhile(_ request: ImageRequest) -> MemoryHit? {
+    private func imageStoredMeanwhile(for task: ImageTask) -> MemoryHit? {
+        let request = task.request
         guard request.readTiers.contains(.memory), !request.cachePolicy.revalidatesCachedImage else { return nil }
-        let hit = memory.hit(for: request, isRepeated: true)
+        let hit = memory.hit(for: task, isRepeated: true)
         return hit.flatMap { memory.ends(request, $0) ? $0 : nil }
     }
 }

@@ -2,7 +2,7 @@ import FoundationEssentials
 
 /// Stage 1, on the caller's thread: the memory cache. A task whose image is not in memory joins the job of that image.
 ///
-/// A bound widget looks into the memory cache before it starts a task, to show the image within the same call.
+/// A bound widget looks before it starts a task, to show the image at once. The task looks again if one was stored since.
 struct MemoryStage: PipelineStage {
     let context: StageContext
     func start<Content>(_ task: LoadTask<Content>) {
@@ -31,7 +31,7 @@ struct MemoryStage: PipelineStage {
         if let intercepted = task.interceptedRequest {
             guard isRead, !preparation.interceptsMemoryHits(of: intercepted) else { return false }
         }
-        let found = isRead && !task.hasMissedMemory ? memory.hit(for: request) : nil
+        let found = isRead ? memory.hit(for: task) : nil
         if let hit = found, memory.ends(request, hit) {
             observers.notify(request.url, .memoryHit, of: task)
             deliveryStage.deliverNow(hit.response, to: task)
@@ -52,7 +52,7 @@ struct MemoryStage: PipelineStage {
     /// Shows the image at another size until it is loaded at the right size.
     private func showOtherSize(to task: ImageTask) {
         guard task.wantsPartialImages else { return }
-        if let hit = memory.hit(inAnySizeFor: task.request) {
+        if let hit = memory.hit(for: task.request, inAnySize: true, isRepeated: true) {
             task.reportNow(partial: hit.image.asPreview)
         }
     }
