@@ -1,4 +1,5 @@
 package import FoundationEssentials
+import Glibc
 
 // A URL can contain secrets: `user:password@` before the host, and tokens in the query.
 extension URL {
@@ -80,7 +81,10 @@ extension String {
     /// Whether the text contains one of two ASCII characters. The iterator of `utf8` takes nine times as long.
     func contains(anyOf first: Unicode.Scalar, _ second: Unicode.Scalar = "\0") -> Bool {
         let (first, second) = (UInt8(ascii: first), UInt8(ascii: second))
-        return utf8.withContiguousStorageIfAvailable { $0.contains { $0 == first || $0 == second } }
-            ?? utf8.contains { $0 == first || $0 == second }
+        return utf8.withContiguousStorageIfAvailable { bytes in
+            guard let start = bytes.baseAddress else { return false }
+            let hasFirst = memchr(start, Int32(first), bytes.count) != nil
+            return hasFirst || second != 0 && memchr(start, Int32(second), bytes.count) != nil
+        } ?? utf8.contains { $0 == first || $0 == second }
     }
 }
