@@ -46,7 +46,7 @@ extension ImageBindable {
         partial: (@MainActor @Sendable (WebImage) -> Void)? = nil,
         completion: @escaping @MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void
     ) -> ImageTask {
-        var request = BindingRequest(source?.imageRequest, placeholder, options: options)
+        var request = BindingRequest(image: source?.imageRequest, placeholder: placeholder, options: options)
         (request.progress, request.partial) = (progress, partial)
         return imageBinding.set(request, completion)
     }
@@ -60,7 +60,7 @@ extension ImageBindable {
         progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
         partial: (@MainActor @Sendable (WebImage) -> Void)? = nil
     ) -> ImageTask {
-        var request = BindingRequest(source?.imageRequest, placeholder, options: options)
+        var request = BindingRequest(image: source?.imageRequest, placeholder: placeholder, options: options)
         (request.progress, request.partial) = (progress, partial)
         return imageBinding.set(request, nil)
     }

@@ -143,7 +143,7 @@ extension ImageBinding {
         options: BindingOptions = BindingOptions(),
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
     ) -> ImageTask {
-        var request = BindingRequest(sources.first?.imageRequest, placeholder, options: options)
+        var request = BindingRequest(image: sources.first?.imageRequest, placeholder: placeholder, options: options)
         if !sources.isEmpty {
             let requests = sources.map(\.imageRequest)
             request.sequence = ImageSequence(requests: requests, frameDuration: frameDuration, loopCount: loopCount)

@@ -14,7 +14,8 @@ extension ButtonBindable {
         options: BindingOptions = BindingOptions(),
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
     ) -> ImageTask {
-        imageBinding(for: state).set(BindingRequest(source?.imageRequest, placeholder, options: options), completion)
+        let request = BindingRequest(image: source?.imageRequest, placeholder: placeholder, options: options)
+        return imageBinding(for: state).set(request, completion)
     }
 
     /// Loads the image behind the child of the button in a state. Parameters are as for `setImage(with:)`. The call
@@ -28,7 +29,7 @@ extension ButtonBindable {
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
     ) -> ImageTask {
         backgroundImageBinding(for: state).set(
-            BindingRequest(source?.imageRequest, placeholder, options: options),
+            BindingRequest(image: source?.imageRequest, placeholder: placeholder, options: options),
             completion
         )
     }
@@ -44,6 +45,7 @@ extension EntryBindable {
         options: BindingOptions = BindingOptions(),
         completion: (@MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void)? = nil
     ) -> ImageTask {
-        iconBinding(at: position).set(BindingRequest(source?.imageRequest, placeholder, options: options), completion)
+        let request = BindingRequest(image: source?.imageRequest, placeholder: placeholder, options: options)
+        return iconBinding(at: position).set(request, completion)
     }
 }

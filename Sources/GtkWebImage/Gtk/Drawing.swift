@@ -141,12 +141,6 @@ extension UnsafeMutablePointer<GtkWidget> {
     /// Device pixels per application pixel, which is a fraction on some Wayland desktops.
     var deviceScale: Double { gwi_widget_get_scale(self) }
 
-    /// The size of the widget in device pixels. Fractions are rounded up to whole pixels.
-    var deviceSize: PixelSize {
-        let size = PixelSize(width: Int(gtk_widget_get_width(self)), height: Int(gtk_widget_get_height(self)))
-        return size.scaled(by: deviceScale)
-    }
-
     /// The text color of the widget.
     var textColor: GdkRGBA {
         var color = GdkRGBA()

@@ -12,10 +12,6 @@ struct BindingRequest {
     var progress: (@MainActor @Sendable (Int64, Int64?) -> Void)?
     var partial: (@MainActor @Sendable (WebImage) -> Void)?
 
-    init(_ image: ImageRequest?, _ placeholder: ImagePlaceholder?, options: BindingOptions) {
-        (self.image, self.placeholder, self.options) = (image, placeholder, options)
-    }
-
     /// The same request without handlers.
     var withoutHandlers: BindingRequest {
         var result = self

@@ -6,11 +6,10 @@ extension ImageSlot {
     private static var followers: [ObjectIdentifier: Weak<ImageSlot>] = [:]
     private static var isFollowing = false
 
-    /// Notes the style for a load that is about to look for its image.
+    /// Notes the style for a load that has an image for a dark style and is about to look for its image.
     /// - Returns: Whether the load was prepared for another style.
     @discardableResult
     func noteStyle() -> Bool {
-        guard current?.task.request.darkURL != nil else { return false }
         follow()
         let isDark = DarkStyle.isOn
         defer { current?.isDark = isDark }
@@ -29,9 +28,9 @@ extension ImageSlot {
 
     /// Loads the image of the other style. A load that waits takes it when it starts.
     private func styleChanged() {
-        guard let load = current, load.task.request.darkURL != nil, load.isDark != DarkStyle.isOn,
-            !load.task.isCancelled
-        else { return }
+        guard let load = current, load.hasDarkImage, load.isDark != DarkStyle.isOn, !load.task.isCancelled else {
+            return
+        }
         switch load.state {
         case .shown, .failed:
             // An app that shows its images itself has received its image.

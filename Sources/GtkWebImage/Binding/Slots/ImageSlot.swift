@@ -260,7 +260,7 @@ final class ImageSlot {
 
     /// Ends the current load.
     private func end(_ fate: BindingOptions.PreviousLoad, staysBusy: Bool = false) {
-        placeholders.cancel()
+        if placeholders.hasLoad { placeholders.cancel() }
         let ended = current.take()
         laterRetry.cancel()
         target.content?.finishTransition()
@@ -280,13 +280,14 @@ final class ImageSlot {
             guard current === load else { return }
             followCancellation(of: load.task)
         }
-        noteStyle()
-        let size = load.decodeSize(in: target)
+        if load.hasDarkImage { noteStyle() }
+        let scale = widget?.pointer?.deviceScale
+        let size = load.decodeSize(in: target, scale: scale)
         var prepared: PreparedLoad?
         var hasImage = false
         if load.request.sequence == nil {
             // If the widget has no size yet, an image of any size will do.
-            let asked = load.makeRequest(size ?? .original, for: widget)
+            let asked = load.makeRequest(size ?? .original, for: widget, scale: scale)
             let displayScale = asked.displayScale
             var request = load.manager.prepare(asked)
             let (image, response) = load.manager.memory.hit(forBinding: &request, inAnySize: size == nil)
@@ -328,7 +329,8 @@ final class ImageSlot {
             else { return }
             // A widget without a size gets the size of its image.
             let size = current.decodeSize(in: target) ?? .original
-            startTask(size, noteStyle() || prepared?.fits(size, on: widget) != true ? nil : prepared)
+            let isOtherStyle = current.hasDarkImage && noteStyle()
+            startTask(size, isOtherStyle || prepared?.fits(size, on: widget) != true ? nil : prepared)
         }
     }
 
@@ -341,7 +343,7 @@ final class ImageSlot {
             return
         }
         load.state = .loading
-        noteStyle()
+        if load.hasDarkImage { noteStyle() }
         placeholders.load(at: size)
         target.content?.beginLoading(configuration.indicator)
         accessibility.isBusy = true
@@ -426,7 +428,6 @@ final class ImageSlot {
         _ continuation: Continuation,
         onEnd: (@MainActor @Sendable () -> Void)? = nil
     ) {
-        if continuation == .newImage { target.content?.finishTransition() }
         guard let options = current?.request.options else { return }
         guard options.display != .manual, target.attach() else {
             onEnd?()

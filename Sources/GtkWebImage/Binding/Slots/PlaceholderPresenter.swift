@@ -8,6 +8,8 @@ final class PlaceholderPresenter {
     private let target: any SlotTarget
     /// The placeholder on display that is given by a URL, until it has loaded or failed.
     private var missing: (url: URL, manager: ImageManager)?
+    /// Whether the placeholder on display has a load, which runs or waits.
+    var hasLoad: Bool { missing != nil }
     /// The load of the newest placeholder, cancelled from the slot's `deinit` on any thread.
     private nonisolated let task = Mutex<ImageTask?>(nil)
 

@@ -47,6 +47,8 @@ final class SlotLoad {
     var refinement = Refinement.idle
     /// The rank of the requested file among the variants of the image, the smallest first; `nil` without variants.
     var variantRank: Int?
+    /// Whether the image has another file for a dark style.
+    let hasDarkImage: Bool
     /// Whether the image is the one for a dark style, if it has one.
     var isDark = false
     /// Whether the previous load has left the image, or a fallback, on display, which is better than a placeholder.
@@ -56,6 +58,7 @@ final class SlotLoad {
 
     init(task: ImageTask, request: BindingRequest, manager: ImageManager) {
         (self.task, self.request, self.manager) = (task, request, manager)
+        hasDarkImage = request.image?.darkURL != nil
     }
 
     deinit {
@@ -127,8 +130,10 @@ final class SlotLoad {
     }
 
     /// The size to decode at; `nil` while the widget has none.
-    func decodeSize(in target: any SlotTarget) -> DecodeSize? {
-        task.request.decodeSize ?? target.decodeSize()
+    /// - Parameter scale: The device scale of the widget, if it is known.
+    func decodeSize(in target: any SlotTarget, scale: Double? = nil) -> DecodeSize? {
+        if let size = task.request.decodeSize { return size }
+        return scale.map { target.decodeSize(scale: $0) } ?? target.decodeSize()
     }
 
     /// Whether an image with several files has a file that fits a size better than the loaded one.
@@ -138,10 +143,13 @@ final class SlotLoad {
     }
 
     /// The request of a child task.
-    /// - Parameter part: One of several images. Default: the image.
+    /// - Parameters:
+    ///   - scale: The device scale of the widget, if it is known.
+    ///   - part: One of several images. Default: the image.
     func makeRequest(
         _ size: DecodeSize,
         for widget: WidgetReference?,
+        scale: Double? = nil,
         of part: ImageRequest? = nil
     ) -> ImageRequest {
         var result = part ?? task.request
@@ -151,8 +159,8 @@ final class SlotLoad {
         result.decodeSize = size
         // The manager's request processor may add a transformer, whose radii are in application pixels.
         result.acceptsLarger = true
-        if task.request.decodeSize != .original, let pointer = widget?.pointer {
-            result.displayScale = pointer.deviceScale
+        if task.request.decodeSize != .original, let scale = scale ?? widget?.pointer?.deviceScale {
+            result.displayScale = scale
         }
         result.preparation = TexturePreparation()
         return result

@@ -37,7 +37,7 @@ final class PictureTarget: SlotTarget {
         set { if paintable.content.hasSize { presenter.fixedSize = newValue } else { reportFixedSize(newValue) } }
     }
 
-    func decodeSize() -> DecodeSize? {
+    func decodeSize(scale: Double) -> DecodeSize? {
         guard presenter.isInPlace, let picture = area else { return nil }
         let width = Int(gtk_widget_get_width(picture))
         let height = Int(gtk_widget_get_height(picture))
@@ -46,7 +46,7 @@ final class PictureTarget: SlotTarget {
         guard width > 1, height > 1, known.width || known.height else { return nil }
         let native = OpaquePointer(picture)
         guard gtk_picture_get_can_shrink(native) != 0 else { return .original }
-        let box = PixelSize(width: width, height: height).scaled(by: picture.deviceScale)
+        let box = PixelSize(width: width, height: height).scaled(by: scale)
         switch gtk_picture_get_content_fit(native) {
         case GTK_CONTENT_FIT_COVER: return .cover(box)
         case GTK_CONTENT_FIT_FILL where known.width && known.height: return .stretch(box)

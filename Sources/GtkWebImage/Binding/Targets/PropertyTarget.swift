@@ -66,21 +66,22 @@ final class PropertyTarget: SlotTarget {
         if widget.objectProperty(property) != shown { widget.setObjectProperty(property, shown) }
     }
 
-    func decodeSize() -> DecodeSize? {
+    func decodeSize(scale: Double) -> DecodeSize? {
         guard let widget = widget.pointer else { return nil }
         if let iconSize {
             // A style sheet may give icons another size than their widget (-gtk-icon-size).
             let side = max(iconSize(widget), Int(bounded: paintable.content.drawnSide.rounded(.up)))
-            return .contain(PixelSize(width: side, height: side).scaled(by: widget.deviceScale))
+            return .contain(PixelSize(width: side, height: side).scaled(by: scale))
         }
-        return widget.coveringSize
+        return widget.coveringSize(scale: scale)
     }
 }
 
 extension UnsafeMutablePointer<GtkWidget> {
     /// The size that covers the widget; `nil` before its first layout.
-    var coveringSize: DecodeSize? {
-        let size = deviceSize
-        return size.width > 1 && size.height > 1 ? .cover(size) : nil
+    func coveringSize(scale: Double) -> DecodeSize? {
+        let size = PixelSize(width: Int(gtk_widget_get_width(self)), height: Int(gtk_widget_get_height(self)))
+        let pixels = size.scaled(by: scale)
+        return pixels.width > 1 && pixels.height > 1 ? .cover(pixels) : nil
     }
 }

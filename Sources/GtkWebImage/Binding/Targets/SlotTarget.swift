@@ -18,7 +18,8 @@ protocol SlotTarget: AnyObject {
     /// Whether the widget still has ``area``, which may be a child that the app has replaced.
     var hasArea: Bool { get }
     /// The size to decode at, in pixels; `nil` while the widget has none.
-    func decodeSize() -> DecodeSize?
+    /// - Parameter scale: The device scale of the widget.
+    func decodeSize(scale: Double) -> DecodeSize?
     /// The image on display.
     var image: WebImage? { get }
     /// The size of the place in application pixels; `nil` for the size of the image.
@@ -28,6 +29,7 @@ protocol SlotTarget: AnyObject {
 extension SlotTarget {
     func prepare() {}
     func changed() {}
+    func decodeSize() -> DecodeSize? { decodeSize(scale: area?.deviceScale ?? 1) }
     var hasArea: Bool { true }
     var fixedSize: (width: Int, height: Int)? {
         get { nil }

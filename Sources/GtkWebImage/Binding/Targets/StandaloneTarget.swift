@@ -13,7 +13,7 @@ final class StandaloneTarget: SlotTarget {
 
     var area: UnsafeMutablePointer<GtkWidget>? { nil }
     func attach() -> Bool { true }
-    func decodeSize() -> DecodeSize? { .original }
+    func decodeSize(scale: Double) -> DecodeSize? { .original }
 }
 
 /// A widget that received the paintable through a closure of the app.
@@ -31,5 +31,5 @@ final class ClosureTarget: SlotTarget {
 
     var area: UnsafeMutablePointer<GtkWidget>? { widget?.pointer }
     func attach() -> Bool { true }
-    func decodeSize() -> DecodeSize? { widget?.pointer?.coveringSize }
+    func decodeSize(scale: Double) -> DecodeSize? { widget?.pointer?.coveringSize(scale: scale) }
 }

@@ -22,7 +22,7 @@ final class WindowIconTarget: SlotTarget {
 
     var area: UnsafeMutablePointer<GtkWidget>? { nil }
     func attach() -> Bool { true }
-    func decodeSize() -> DecodeSize? { .contain(PixelSize(width: 128, height: 128)) }
+    func decodeSize(scale: Double) -> DecodeSize? { .contain(PixelSize(width: 128, height: 128)) }
 
     func changed() {
         window.pointer.map { icon.show(paintable.content.image, in: [$0]) }
@@ -49,7 +49,7 @@ final class ApplicationIconTarget: SlotTarget {
     var content: PaintableContent? { paintable.content }
     var area: UnsafeMutablePointer<GtkWidget>? { nil }
     func attach() -> Bool { true }
-    func decodeSize() -> DecodeSize? { .contain(PixelSize(width: 128, height: 128)) }
+    func decodeSize(scale: Double) -> DecodeSize? { .contain(PixelSize(width: 128, height: 128)) }
 
     func changed() {
         WindowIcon.ofApplication = paintable.content.image
