@@ -267,8 +267,8 @@ struct RequestTests {
         _ = try await fixture.manager.response(for: request)
         #expect(
             steps.all == [
-                "a requested", "a memoryMiss", "a diskMiss", "a fetchStarted", "a fetched", "a decoded",
-                "a transformed", "a stored", "a awaitingDelivery", "a delivered",
+                "a requested", "a memoryMiss", "a diskMiss", "a fetchStarted", "a fetched", "a decoded", "a stored",
+                "a transformed", "a awaitingDelivery", "a delivered",
             ]
         )
         _ = try await fixture.manager.response(for: request)

@@ -130,7 +130,8 @@ extension DecodeScheduler {
                 pixelCount: run.pixelCount,
                 makesRendition: run.makesRendition
             )
-            let isSlow = isSlow(data)
+            // The decoder may have been added since the decode was submitted.
+            let isSlow = slowQueue !== queue && (data.takesLong || cost.decoder.isSlow)
             guard let memory = reserve(cost.decoding, isSlow: isSlow) else { return }
             defer { withExtendedLifetime(memory) {} }
             let value: Value

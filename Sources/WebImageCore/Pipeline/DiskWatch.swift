@@ -16,7 +16,7 @@ struct DiskWatch: PipelineStage {
     let context: StageContext
     private var clock: any TimeKeeping { context.dependencies.diskWatchClock }
 
-    /// Submits a read for a job or a fetch, which cancels it and changes its priority. If the disk hangs, they continue without it.
+    /// Submits a read for a job or a fetch, which keeps the ticket. If the disk hangs, the load continues without it.
     func submit(
         _ lookUp: JobGraph.LookUp,
         _ priority: ImagePriority,
@@ -29,7 +29,9 @@ struct DiskWatch: PipelineStage {
             // Even if nothing was read, the thread was not waiting for the disk.
             end()
         }
-        graph.withLock { $0.setReadTicket(ticket, of: lookUp) }
+        // The priority may have changed before the graph had the ticket.
+        let current = graph.withLock { $0.setReadTicket(ticket, of: lookUp) }
+        if let current, current != priority { ioQueue.setPriority(current, of: ticket) }
     }
 
     /// Called before a read is queued for a request.

@@ -9,7 +9,7 @@ struct FetchedData: Sendable {
     /// The format of the bytes, recognized once for all jobs.
     let format: ImageFormat
     /// How far storing the bytes is; `nil` if they come from the disk cache or are not kept.
-    var original: OriginalStore?
+    var original: StoreProgress?
     /// Why these bytes are used although the server should have been asked about them.
     var refreshError: ImageError?
     /// The attempts that failed before, and the start of the attempt that brought these bytes.
@@ -20,7 +20,7 @@ struct FetchedData: Sendable {
     var mark: ImageVersions.Mark?
     /// Whether decoding has occupied a thread for so long that other images are decoded first.
     var takesLong = false
-    /// The decoder of the job that decodes the bytes; `nil` if none was registered before the job got a thread.
+    /// The decoder, chosen when the decode of a job is submitted; `nil` before, and if there is none or its format is not allowed.
     var decoder: ImageMaker.Decoder?
     /// Set if several jobs decode the bytes.
     var coalescer: DecodeCoalescer?
@@ -87,7 +87,7 @@ struct Confirmation: Sendable {
 }
 
 /// How far storing the bytes of a fetch is, which the first of its jobs does.
-final class OriginalStore: Sendable {
+final class StoreProgress: Sendable {
     enum Phase: Int {
         case pending
         /// A job decodes the whole image in order to store it.
@@ -103,7 +103,7 @@ final class OriginalStore: Sendable {
     init(replacesCached: Bool) { self.replacesCached = replacesCached }
 
     /// Whether nothing has been stored yet.
-    var isPending: Bool { state.withLock { $0.phase.rawValue < Phase.storing.rawValue } }
+    var isUnstored: Bool { state.withLock { $0.phase.rawValue < Phase.storing.rawValue } }
 
     /// Enters a later phase.
     /// - Returns: The phase before; `nil` if another job has entered this phase.

@@ -120,7 +120,7 @@ extension MessageCoder {
             var (name, value) = pairs.next() ?? ("", "")
             try code(&name)
             try code(&value)
-            fields?[name] = value
+            if isReading { fields?[name] = value }
         }
     }
 }

@@ -260,7 +260,7 @@ final class ImageSlot {
 
     /// Ends the current load.
     private func end(_ fate: BindingOptions.PreviousLoad, staysBusy: Bool = false) {
-        if placeholders.hasLoad { placeholders.cancel() }
+        placeholders.cancel()
         let ended = current.take()
         laterRetry.cancel()
         target.content?.finishTransition()

@@ -8,8 +8,6 @@ final class PlaceholderPresenter {
     private let target: any SlotTarget
     /// The placeholder on display that is given by a URL, until it has loaded or failed.
     private var missing: (url: URL, manager: ImageManager)?
-    /// Whether the placeholder on display has a load, which runs or waits.
-    var hasLoad: Bool { missing != nil }
     /// The load of the newest placeholder, cancelled from the slot's `deinit` on any thread.
     private nonisolated let task = Mutex<ImageTask?>(nil)
 
@@ -32,8 +30,7 @@ final class PlaceholderPresenter {
 
     /// Cancels the load of the placeholder. A placeholder on display stays.
     func cancel() {
-        missing = nil
-        cancelLoad()
+        if missing.take() != nil { cancelLoad() }
     }
 
     /// Cancels the load of the placeholder, which then waits again.

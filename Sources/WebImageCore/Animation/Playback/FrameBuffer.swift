@@ -146,7 +146,7 @@ package final class FrameBuffer: Sendable {
     }
 
     /// Makes the decoder release its memory after it has decoded the missing frames. The frames are kept. A call of
-    /// ``request(_:shown:)`` takes precedence.
+    /// ``request(_:shown:isResting:keepsOthers:)`` takes precedence.
     func releaseDecoderMemory() {
         if keepsDecoderMemory { change { $0.isReleaseDue = true } }
     }

@@ -6,7 +6,7 @@ package struct MemoryQuery: Sendable {
     let size: DecodeSize?
     /// Whether an image up to twice as wide and high also fits.
     let acceptsLarger: Bool
-    /// Whether the load has queried the cache before, so that it counts no second miss.
+    /// Whether another query of the load counts its miss.
     let isRepeated: Bool
 
     package init(_ request: ImageRequest, inAnySize: Bool = false, isRepeated: Bool = false) {

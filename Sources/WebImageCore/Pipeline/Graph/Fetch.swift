@@ -39,7 +39,7 @@ extension JobGraph {
             var hasDroppedStream = false
         }
 
-        /// The cached copy that the server is asked to validate.
+        /// The cached copy that the server is asked about.
         enum Validation: Sendable {
             case none
             /// The entry without its bytes, which would occupy memory until the server answers.
@@ -96,6 +96,7 @@ extension JobGraph {
             if case .original(let entry, _) = validation { entry } else { nil }
         }
 
+        /// Why the original is being read again.
         var confirmation: Confirmation? {
             if case .confirmed(let confirmation) = validation { confirmation } else { nil }
         }

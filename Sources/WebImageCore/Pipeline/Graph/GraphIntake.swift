@@ -36,7 +36,7 @@ struct GraphIntake: PipelineStage {
         var isDue = false
         /// Whether a timer runs that ends the current period.
         var isTimed = false
-        /// How many loads may enter after this period although the graph is full: none if a load enters during it.
+        /// How many loads may enter after this period although the graph is full: none if there was room for one during it.
         var excess = 0
 
         var admits: Bool { !isHolding && !waiting.isEmpty }
@@ -116,7 +116,7 @@ struct GraphIntake: PipelineStage {
         }
     }
 
-    /// The changes to make, which are none if loads may only enter; `nil` when there is nothing to do.
+    /// The changes to make, empty if loads may only enter; `nil` when there is nothing to do.
     private func takeBatch() -> [Change]? {
         context.intake.withLock { state in
             state.isScheduled = state.hasMore

@@ -8,6 +8,7 @@ extension JobGraph {
         case original(Fetch.ID)
     }
 
+    /// The jobs and fetches that wait for the disk, apart from jobs that wait for a file.
     var lookUps: Set<LookUp> {
         let waiting = jobs.lazy.filter { $0.value.isLookingUp && !$0.value.isConfirming }
         return Set(waiting.map { .rendition($0.key) }).union(
@@ -22,15 +23,18 @@ extension JobGraph {
         }
     }
 
-    mutating func setReadTicket(_ ticket: WorkQueue.Ticket, of lookUp: LookUp) {
-        // A read that ended before this call has passed the job or the fetch on.
+    /// Keeps the ticket of a read.
+    /// - Returns: The priority of the job or fetch; `nil` if a read that has ended has passed it on.
+    mutating func setReadTicket(_ ticket: WorkQueue.Ticket, of lookUp: LookUp) -> ImagePriority? {
         switch lookUp {
         case .rendition(let id):
-            guard case .lookingUp(let fetch, _) = jobs[id]?.phase else { return }
+            guard let job = jobs[id], case .lookingUp(let fetch, _) = job.phase else { return nil }
             updateJob(id) { $0.phase = .lookingUp(fetch, ticket) }
+            return job.priority
         case .original(let id):
-            guard case .lookingUp = fetches[id]?.phase else { return }
+            guard let fetch = fetches[id], case .lookingUp = fetch.phase else { return nil }
             updateFetch(id) { $0.phase = .lookingUp(ticket) }
+            return fetch.priority
         }
     }
 }
@@ -110,7 +114,7 @@ extension JobGraph {
 
 // Stage 3: fetches that look for the original on disk.
 extension JobGraph {
-    /// Ends a look-up of an original.
+    /// Ends a look-up of an original, and forgets why it was read again.
     /// - Returns: The fetch as it was; `nil` if the look-up has already ended, because the disk took too long.
     mutating func endLookUp(_ id: Fetch.ID) -> Fetch? {
         guard let fetch = fetches[id], case .lookingUp = fetch.phase else { return nil }

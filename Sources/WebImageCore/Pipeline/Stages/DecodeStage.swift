@@ -5,8 +5,8 @@ struct DecodeStage: PipelineStage {
     /// The result of a job.
     struct Outcome: Sendable {
         var result: ImageResult
-        /// The image before and after its transformer, if it was decoded just now rather than found in a cache.
-        var decoded: (plain: WebImage, shown: WebImage)?
+        /// The image, if it was decoded just now rather than found in a cache.
+        var decoded: WebImage?
     }
 
     let context: StageContext
@@ -52,7 +52,7 @@ struct DecodeStage: PipelineStage {
     private func decode(_ id: JobGraph.Job.ID, _ data: FetchedData) {
         guard let job = graph.job(id) else { return }
         // Another job may have decoded the whole image.
-        if job.isForOriginal, data.original?.isPending != true {
+        if job.isForOriginal, data.original?.isUnstored != true {
             return storeStage.finish(id, job, with: Outcome(result: .failure(.cancelled(job.request.url))), of: data)
         }
         if let cached = data.isConfirmed ? cachedImage(of: job, data) : nil {
@@ -73,6 +73,10 @@ struct DecodeStage: PipelineStage {
         } completion: { [self] job, result, _ in
             switch result {
             case .success(let outcome):
+                // The image may be shared with the job that left storing to this one.
+                if job.isForOriginal {
+                    storeStage.storeOriginal(data, for: job.request, of: job, showing: outcome.decoded)
+                }
                 storeStage.finish(id, job, with: outcome, of: data)
             case .failure(let error): fail(id, job, data, error)
             case nil: break
@@ -129,16 +133,10 @@ struct DecodeStage: PipelineStage {
             try decode(data, for: job, id: id, &durations, with: memory)
         }
         memory.reservation.shrink(to: memory.cost.final)
-        let shown: WebImage
-        do throws(ImageError) {
-            (shown, durations.transforming) = try maker.transform(plain, for: job.request, share: share)
-        } catch {
-            // Bytes that decode are worth storing, whatever the transformer does with them.
-            storeStage.storeOriginal(data, for: job.request, of: job, showing: plain)
-            throw error
-        }
-        var outcome = outcome(shown, of: job, data, durations: durations)
-        outcome.decoded = (plain, shown)
+        let transformed = try maker.transform(plain, for: job.request, share: share)
+        durations.transforming = transformed.duration
+        var outcome = outcome(transformed.image, of: job, data, durations: durations)
+        outcome.decoded = transformed.image
         return outcome
     }
 
@@ -188,6 +186,9 @@ struct DecodeStage: PipelineStage {
         }
         durations.decoding = .now - start
         if !job.isForOriginal { observers.notify(job.request.url, .decoded(durations.decoding)) }
+        // Bytes that decode are worth storing, whatever the transformer does with them. Jobs that share the image wait for this:
+        // with the image, the app may attach data to its bytes, or ask for them.
+        storeStage.storeOriginal(data, for: job.request, of: job, showing: image)
         return image
     }
 }

@@ -16,7 +16,11 @@ struct DiskStage: PipelineStage {
         // It runs before look-ups of renditions for later loads, or the first transfer would wait for all of them. It does
         // not if another job of the fetch still looks for its rendition, with which the server can be asked for less.
         let isResumed = graph.withLock { $0.isNeededByAll(id) }
-        if isReading, isResumed { return read(id, loader) }
+        if isReading, isResumed {
+            // The disk has just answered.
+            diskWatch.end()
+            return read(id, loader)
+        }
         diskWatch.submit(.original(id), priority, isResumed: isResumed) { read(id, loader) }
     }
 

@@ -39,17 +39,15 @@ struct StoreStage: PipelineStage {
         )
     }
 
-    /// Ends a job: stores what was decoded, and delivers its image or error. The original is stored before other loads find
-    /// the image in memory or get it delivered, because they may need its bytes.
+    /// Ends a job: stores the image in memory, delivers it or the error, and stores the rendition.
     func finish(
         _ id: JobGraph.Job.ID,
         _ job: JobGraph.Job,
         with outcome: DecodeStage.Outcome,
         of data: FetchedData
     ) {
-        if let (plain, shown) = outcome.decoded {
-            storeOriginal(data, for: job.request, of: job, showing: plain)
-            storeInMemory(shown, for: job, response: data.loaded.metadata, mark: data.mark)
+        if let image = outcome.decoded {
+            storeInMemory(image, for: job, response: data.loaded.metadata, mark: data.mark)
         }
         let bytes = data.loaded.data
         @Sendable func complete(_ task: ImageTask) {
@@ -62,7 +60,7 @@ struct StoreStage: PipelineStage {
         }
         let tasks = graph.withLock { $0.finishJob(id) }
         for task in tasks where !task.request.cacheAccess.awaitsWrites { complete(task) }
-        if let (_, image) = outcome.decoded {
+        if let image = outcome.decoded {
             storeRendition(image, of: job, from: data)
             if let entry = data.entry, job.request.transformer == nil { addThumbHash(of: image, to: entry) }
         }
@@ -149,13 +147,13 @@ extension StoreStage {
         if CacheDirectives(loaded.metadata.cacheControl).isNoStore {
             removeFromDisk(key)
         } else {
-            (data.original, data.storedAt) = (OriginalStore(replacesCached: replacesCached), clock.now)
+            (data.original, data.storedAt) = (StoreProgress(replacesCached: replacesCached), clock.now)
         }
         return data
     }
 
-    /// Stores the bytes of a fetch, which are an image. Only the first call for these bytes has an effect. If storing needs the
-    /// whole image and the job has it smaller or without its frames, another job decodes it.
+    /// Stores the bytes of a fetch, which are an image, unless another job has. If storing needs the whole image and the job has
+    /// it smaller or without its frames, another job decodes it.
     /// - Parameters:
     ///   - job: The job that has decoded the bytes, if one has.
     ///   - plain: The image before its transformer; `nil` if the bytes were not decoded or could not be.
@@ -181,8 +179,8 @@ extension StoreStage {
             }
             // Renditions of the previous version would be used again once this original is evicted.
             renditions.cache?.outdateVariants(of: key)
+            // A serializer takes time, during which loads of other sizes would find the previous version.
             if serializer != nil, original.replacesCached {
-                // A serializer takes time, during which loads of other sizes would find the previous version.
                 storeOrder.perform(key) { [dataCache, versions] in
                     if versions.isCurrent(mark, of: key) { dataCache?.remove(key) }
                 }
@@ -196,7 +194,7 @@ extension StoreStage {
     }
 
     /// - Parameter image: The image, upright because the stored image is for all requests.
-    private func store(_ data: FetchedData, _ request: ImageRequest, _ original: OriginalStore, _ image: WebImage?) {
+    private func store(_ data: FetchedData, _ request: ImageRequest, _ original: StoreProgress, _ image: WebImage?) {
         let (key, mark, replacesCached) = (request.sourceKey, data.mark, original.replacesCached)
         var entry = CacheEntry(
             key: key,
