@@ -199,6 +199,34 @@ struct ResultTests {
         #expect(response.refreshError?.code == .connectionFailed && response.image.pixelSize == shown)
     }
 
+    @Test("A stale rendition that does not decode gives way to the answer of the server", arguments: [true, false])
+    func undecodable(isConfirmed: Bool) async throws {
+        answer()
+        try await load()
+        waitForResult()
+        try removeOriginal()
+        fixture.clock.advance(by: .seconds(61))
+        // Given an intact entry whose bytes are not its pixels
+        let file = try #require(FileStore().files(below: fixture.results.directory).first)
+        let bytes = try Data(contentsOf: URL(filePath: file.path))
+        let found = try CacheEntryFile(tail: bytes, size: bytes.count, key: nil, .standard)?.entry(bytes, .standard)
+        var entry = try #require(found)
+        entry.data = Data([1])
+        try CacheEntryFile.encode(entry, .standard).reduce(Data(), +).write(to: URL(filePath: file.path))
+        if isConfirmed { answerNotModified() } else { answerFailure() }
+        let token = fixture.manager.observe { event in
+            if case .fetched = event.kind { answer(etag: "\"2\"") }
+        }
+        defer { withExtendedLifetime(token) {} }
+        guard isConfirmed else {
+            let error = await #expect(throws: ImageError.self) { try await load() }
+            #expect(error?.code == .connectionFailed)
+            return
+        }
+        #expect(try await load().source == .loader)
+        #expect(fixture.loader.requests.count == 3 && fixture.loader.requests.last?.validators == nil)
+    }
+
     @Test("Cache policies can leave out lookups of renditions, renditions and originals")
     func policies() async throws {
         answer()

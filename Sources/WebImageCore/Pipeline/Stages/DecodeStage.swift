@@ -98,6 +98,14 @@ struct DecodeStage: PipelineStage {
             storeStage.storeOriginal(data, for: job.request, of: job)
             return storeStage.finish(id, job, with: Outcome(result: .failure(error)), of: data)
         }
+        if data.loaded.data.isEmpty, data.isConfirmed, let rendition = job.rendition {
+            // The rendition that the server has confirmed, or that stands in for it, does not decode.
+            ioQueue.submit(priority: .veryLow) { self.renditions.cache?.remove(rendition.key) }
+            return graph.update { graph in
+                graph.updateJob(id) { $0.rendition = nil }
+                return graph.discardRendition(id)
+            }
+        }
         if let incomplete = data.incompleteness(error) {
             return graph.update { $0.fetchAgain(id, after: data, incomplete) }
         }
