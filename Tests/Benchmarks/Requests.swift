@@ -14,7 +14,7 @@ struct Requests: ParsableCommand {
 
     /// Allocations of a load, with little slack above what it takes today.
     private static let limits: [RequestWork.Kind: Double] = [
-        .load: 53, .hit: 1.1, .miss: 20, .coalesced: 12, .cancelled: 30,
+        .load: 51, .hit: 1.1, .miss: 20, .coalesced: 12, .cancelled: 30,
     ]
 
     func run() throws {

@@ -2,9 +2,9 @@ import FoundationEssentials
 
 /// Writes or reads the fields of a message, so that a type lists them once for both. An attacker may have written what is read, so no
 /// message makes a reader leave its bytes.
-package struct MessageCoder {
+@usableFromInline package struct MessageCoder {
     /// Why a message cannot be read.
-    package enum Malformed: Error {
+    @usableFromInline package enum Malformed: Error {
         /// No writer produces it.
         case content
         /// This process has no memory for it.
@@ -23,11 +23,11 @@ package struct MessageCoder {
     package init(reading bytes: ArraySlice<UInt8>) { (isReading, self.bytes) = (true, bytes) }
 
     /// Rejects values that no writer produces.
-    package func check(_ isValid: Bool) throws(Malformed) {
+    @usableFromInline package func check(_ isValid: Bool) throws(Malformed) {
         if isReading, !isValid { throw .content }
     }
 
-    package mutating func code<Number: FixedWidthInteger>(_ value: inout Number) throws(Malformed) {
+    @usableFromInline package mutating func code<Number: FixedWidthInteger>(_ value: inout Number) throws(Malformed) {
         var number = value.littleEndian
         try withUnsafeMutableBytes(of: &number) { number throws(Malformed) in
             guard isReading else { return bytes.append(contentsOf: number) }
@@ -44,7 +44,9 @@ package struct MessageCoder {
         value = Double(bitPattern: bits)
     }
 
-    /// One of a few values. Any other value is written as the first of them.
+    /// One of a few values. Any other value is written as the first of them. It is inlined, because generic code of another
+    /// module would allocate the values for each field.
+    @inlinable
     package mutating func code<Value: Equatable>(_ value: inout Value, among values: [Value]) throws(Malformed) {
         var index = UInt8(values.firstIndex(of: value) ?? 0)
         try code(&index)
