@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 import WebImageTesting
@@ -102,6 +103,26 @@ struct GraphIntakeTests {
         // The cache counts one look for each load.
         #expect(fixture.memory.statistics.missCount == 1)
         withExtendedLifetime(observation) {}
+    }
+
+    @Test("A load that joins while the job of its image ends does not load the image again")
+    func joiningAnEndedJob() {
+        let fixture = ManagerFixture(holdsResponses: true, hasDisk: false) { $0.intakeQueue = queue }
+        let loader = IntakeGateLoader(fixture.loader, queue)
+        fixture.loader.answer(fixture.url("a"), with: TestImage.solid(0xFF0000, size: size))
+        var request = ImageRequest(url: fixture.url("a"), decodeSize: .cover(PixelSize(width: 4, height: 3)))
+        request.loader = loader
+        fixture.load(request) { fixture.outcomes.add(.init($0)) }
+        #expect(EventLog<Int>.poll { fixture.loader.started.count == 1 })
+        loader.gate.withLock { $0 = gate }
+        fixture.manager.load(request, on: InlineDispatcher()) { fixture.outcomes.add(.init($0)) }
+        // The intake asks the loader of the second load right before it joins. Then the first load ends.
+        #expect(EventLog<Int>.poll { loader.gate.withLock { $0 == nil } })
+        fixture.loader.finish(fixture.url("a"))
+        #expect(fixture.outcomes.wait { $0.count == 1 })
+        gate.signal()
+        #expect(fixture.outcomes.wait { $0.count == 2 })
+        #expect(fixture.outcomes.all.map(\.isFromMemory) == [false, true] && fixture.loader.started.count == 1)
     }
 
     @Test("The previews of many loads start before their images")
@@ -221,4 +242,34 @@ struct GraphIntakeTests {
         fixture.loader.finish(fixture.url("later"))
         #expect(fixture.outcomes.wait { $0.last == .image(size, .loader) })
     }
+}
+
+/// Holds the thread of the intake once, when that thread asks about a URL.
+private final class IntakeGateLoader: DataLoading {
+    let gate = Mutex<DispatchSemaphore?>(nil)
+    private let loader: FakeLoader
+    private let thread: pthread_t
+
+    init(_ loader: FakeLoader, _ intake: WorkQueue) {
+        self.loader = loader
+        let threads = EventLog<pthread_t>()
+        intake.submit { threads.add(pthread_self()) }
+        threads.wait { $0.count == 1 }
+        thread = threads.all[0]
+    }
+
+    func canLoad(_ url: URL) -> Bool { loader.canLoad(url) }
+
+    func shouldCacheOnDisk(_ url: URL) -> Bool {
+        if pthread_self() == thread { gate.withLock { exchange(&$0, with: nil) }?.wait() }
+        return loader.shouldCacheOnDisk(url)
+    }
+
+    func load(_ request: LoaderRequest, onEvent: @escaping @Sendable (LoaderEvent) -> Void) -> any FetchOperation {
+        loader.load(request, onEvent: onEvent)
+    }
+}
+
+extension ManagerFixture.Outcome {
+    fileprivate var isFromMemory: Bool { if case .image(_, .memory) = self { true } else { false } }
 }

@@ -4,21 +4,20 @@
 /// has by then. It runs before other decodes of that priority, because the memory that it holds is idle until it begins.
 struct DecodeScheduler: PipelineStage {
     let context: StageContext
-    private var queue: WorkQueue { decodeQueue }
     private var slowQueue: WorkQueue { context.dependencies.slowQueue }
 
     /// Whether the bytes are decoded on the separate queue for slow decodes, because decoding can take seconds.
     func isSlow(_ data: FetchedData) -> Bool {
-        slowQueue !== queue && (data.takesLong || data.decoder?.isSlow == true)
+        slowQueue !== decodeQueue && (data.takesLong || data.decoder?.isSlow == true)
     }
 
     /// Whether quick decodes are waiting for a thread.
-    var isBusy: Bool { slowQueue !== queue && queue.load.waiting > 0 }
+    var isBusy: Bool { slowQueue !== decodeQueue && decodeQueue.load.waiting > 0 }
 
     /// Whether the budget can ever hold the memory of a decode.
     func canReserve(_ byteCount: Int) -> Bool { byteCount <= budget.decodingLimit }
 
-    private func queue(_ isSlow: Bool) -> WorkQueue { isSlow && slowQueue.start() == 0 ? slowQueue : queue }
+    private func queue(_ isSlow: Bool) -> WorkQueue { isSlow && slowQueue.start() == 0 ? slowQueue : decodeQueue }
 
     /// Submits work for a job, which cancels it and changes its priority.
     /// - Parameters:
@@ -131,7 +130,7 @@ extension DecodeScheduler {
                 makesRendition: run.makesRendition
             )
             // The decoder may have been added since the decode was submitted.
-            let isSlow = slowQueue !== queue && (data.takesLong || cost.decoder.isSlow)
+            let isSlow = slowQueue !== decodeQueue && (data.takesLong || cost.decoder.isSlow)
             guard let memory = reserve(cost.decoding, isSlow: isSlow) else { return }
             defer { withExtendedLifetime(memory) {} }
             let value: Value

@@ -75,8 +75,8 @@ public final class LoadTask<Content: Sendable>: Sendable {
     public let request: ImageRequest
     /// The request that the manager's interceptors receive, boxed because it is rare; `nil` for a task that skips them.
     private let intercepted: Box<ImageRequest>?
-    /// ``MemoryCache/storeCount`` at the last miss; -1 before the first.
-    let storeCountAtMiss: Atomic<Int>
+    /// ``MemoryCache/storeCount`` at the last look; -1 before the first.
+    let storeCountAtLook: Atomic<Int>
     /// A task keeps its pipeline alive.
     private let pipeline: Pipeline
     private let dispatcher: any CallbackDispatching
@@ -92,7 +92,7 @@ public final class LoadTask<Content: Sendable>: Sendable {
     {
         request = prepared.request
         intercepted = prepared.intercepted.map { Box($0) }
-        storeCountAtMiss = Atomic(prepared.storeCountAtMiss)
+        storeCountAtLook = Atomic(prepared.storeCountAtLook)
         self.pipeline = pipeline
         self.dispatcher = dispatcher
         state = Mutex(State(priority: request.priority, handlers: handlers))

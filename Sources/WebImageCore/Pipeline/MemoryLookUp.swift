@@ -29,7 +29,7 @@ package struct MemoryLookUp: PipelineStage {
         // The load counts its miss when it starts.
         let storeCount = memoryCache.storeCount
         guard let found = hit(for: prepared.request, inAnySize: inAnySize, isRepeated: true) else {
-            prepared.storeCountAtMiss = storeCount
+            prepared.storeCountAtLook = storeCount
             return (nil, nil)
         }
         guard !prepared.request.includesData, ends(prepared.request, found) else { return (found.image, nil) }
@@ -42,16 +42,19 @@ package struct MemoryLookUp: PipelineStage {
         return (found.image, response)
     }
 
-    /// The image in memory that answers a task. After a miss, only an image that was stored since can answer it.
+    /// The image in memory that answers a task. After a look, only an image that was stored since can answer it.
     func hit(for task: ImageTask, isRepeated: Bool = false) -> MemoryHit? {
         let storeCount = memoryCache.storeCount
-        guard task.storeCountAtMiss.load(ordering: .relaxed) != storeCount else {
+        guard task.storeCountAtLook.exchange(storeCount, ordering: .relaxed) != storeCount else {
             if !isRepeated { memoryCache.countMiss() }
             return nil
         }
-        let found = hit(for: task.request, isRepeated: isRepeated)
-        if found == nil { task.storeCountAtMiss.store(storeCount, ordering: .relaxed) }
-        return found
+        return hit(for: task.request, isRepeated: isRepeated)
+    }
+
+    /// Whether no image was stored since the last look for a task.
+    func hasLooked(for task: ImageTask) -> Bool {
+        task.storeCountAtLook.load(ordering: .relaxed) == memoryCache.storeCount
     }
 
     /// The image in memory that answers a request.

@@ -5,8 +5,8 @@ package struct PreparedRequest: Sendable {
     package let request: ImageRequest
     /// The request that the interceptors of the manager receive; `nil` for a load that skips them.
     var intercepted: ImageRequest?
-    /// ``MemoryCache/storeCount`` when memory was asked for the image and did not have it; -1 if it was not asked.
-    var storeCountAtMiss = -1
+    /// ``MemoryCache/storeCount`` when memory did not have the image; -1 if it was not asked.
+    var storeCountAtLook = -1
 }
 
 /// Turns the request of an app into the request of the stages, in two steps. Interceptors run between the two steps.

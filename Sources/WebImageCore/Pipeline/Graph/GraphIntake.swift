@@ -221,21 +221,19 @@ struct GraphIntake: PipelineStage {
     private func join(_ task: ImageTask, age: UInt64) {
         if let intercepted = task.interceptedRequest { return interceptorStage.run(task, intercepted) }
         let request = task.request
-        if let hit = imageStoredMeanwhile(for: task) {
-            observers.notify(request.url, .memoryHit, of: task)
-            deliveryStage.deliver(hit.response, to: task)
-            return
-        }
         let queriesRenditions = renditions.isQueried(by: request)
-        graph.update { $0.join(task, age: age, queriesRenditions: queriesRenditions) }
-    }
-
-    /// The image of a job that has ended since the task looked into memory. The task can no longer join that job and
-    /// would load the image again.
-    private func imageStoredMeanwhile(for task: ImageTask) -> MemoryHit? {
-        let request = task.request
-        guard request.readTiers.contains(.memory), !request.cachePolicy.revalidatesCachedImage else { return nil }
-        let hit = memory.hit(for: task, isRepeated: true)
-        return hit.flatMap { memory.ends(request, $0) ? $0 : nil }
+        let looks = request.readTiers.contains(.memory) && !request.cachePolicy.revalidatesCachedImage
+        var hasJoined = false
+        while !hasJoined {
+            if looks, let hit = memory.hit(for: task, isRepeated: true), memory.ends(request, hit) {
+                observers.notify(request.url, .memoryHit, of: task)
+                return deliveryStage.deliver(hit.response, to: task)
+            }
+            graph.update { graph in
+                // A job that has ended since the look has stored its image. The task looks again rather than load that image.
+                hasJoined = !looks || memory.hasLooked(for: task)
+                return hasJoined ? graph.join(task, age: age, queriesRenditions: queriesRenditions) : []
+            }
+        }
     }
 }
