@@ -43,9 +43,9 @@ struct FallbackStage: PipelineStage {
         return next
     }
 
-    /// Loads the preview URL of a task that shows partial images and has not shown one yet.
-    func startPreview(for task: ImageTask) {
-        guard let url = task.request.previewURL, task.wantsPreview else { return }
+    /// Loads the preview of a task that shows partial images and has not shown one yet.
+    func startPreview(_ url: URL, for task: ImageTask) {
+        guard task.wantsPreview else { return }
         var request = childRequest(of: task.request, url, priority: task.priority)
         request.fallbackURLs = []
         request.loading = .complete

@@ -127,7 +127,7 @@ struct FetchStage: PipelineStage {
             decodeStage.decode(id, FetchedData(loaded: loaded, origin: .revalidated))
         default:
             let outdatesMemory = outdatesMemory(id, fetch)
-            decodeStage.decode(id, storeStage.received(loaded, of: fetch, outdatesMemory: outdatesMemory, loader))
+            decodeStage.decode(id, received(loaded, of: fetch, outdatesMemory: outdatesMemory, loader))
         }
     }
 
@@ -140,6 +140,38 @@ struct FetchStage: PipelineStage {
             graph.tasks(of: id).contains { $0.request.cacheAccess.writes.contains(.memory) }
                 || graph.readers(of: id).contains { $0.request.cacheAccess.writes.contains(.memory) }
         }
+    }
+
+    /// Records the arrival of bytes, which are stored once they have decoded: the cache never gets a file that is not an image.
+    /// - Parameter outdatesMemory: Whether the images in memory belong to an earlier version.
+    private func received(
+        _ loaded: LoaderResult,
+        of fetch: JobGraph.Fetch,
+        outdatesMemory: Bool,
+        _ loader: any DataLoading
+    ) -> FetchedData {
+        let key = fetch.key.url
+        let mark = fetch.mark.map { versions.mark(of: key, since: $0) } ?? versions.mark()
+        // Bytes that are not kept must not keep other loads from storing theirs.
+        let replacesCached = fetch.key.storesOriginals && (outdatesMemory || !fetch.key.queriesOriginals)
+        if versions.isCurrent(mark, of: key) {
+            if replacesCached { versions.change(key, to: mark) }
+            if outdatesMemory { memoryCache.removeImages(source: key) }
+        }
+        var data = FetchedData(loaded: loaded, origin: .loader)
+        data.mark = mark
+        data.reservation = budget.holdBody(loaded.data.count, isInFile: loaded.isInFile)
+        // Bytes that were loaded bypassing the caches replace what these hold.
+        if loader.isOfFiles, !fetch.key.queriesOriginals { storeStage.outdateRenditions(of: key) }
+        // A range answers no request for the whole (RFC 9111, section 3.3).
+        guard dataCache != nil, loader.shouldCacheOnDisk(fetch.request.url), fetch.key.storesOriginals, !loaded.isRange
+        else { return data }
+        if CacheDirectives(loaded.metadata.cacheControl).isNoStore {
+            storeStage.removeFromDisk(key)
+        } else {
+            (data.original, data.storedAt) = (StoreProgress(replacesCached: replacesCached), clock.now)
+        }
+        return data
     }
 
     /// The error of a body that begins as no task's image, so that its rest need not be loaded; `nil` for other bodies.

@@ -18,7 +18,7 @@ struct MemoryStage: PipelineStage {
         if let error = context.requiredQueues.shortage(for: request.url) { return task.finish(.failure(error)) }
         if let imageTask, imageTask.interceptedRequest == nil {
             // The preview is loaded first, because it is smaller.
-            fallbackStage.startPreview(for: imageTask)
+            if let url = request.previewURL { fallbackStage.startPreview(url, for: imageTask) }
             if !request.largerVariants.isEmpty { return variantStage.start(imageTask) }
         }
         intake.add(.enter(task))

@@ -120,38 +120,6 @@ extension ResponseMetadata {
 
 // Originals.
 extension StoreStage {
-    /// Records the arrival of bytes, which are stored once they have decoded: the cache never gets a file that is not an image.
-    /// - Parameter outdatesMemory: Whether the images in memory belong to an earlier version.
-    func received(
-        _ loaded: LoaderResult,
-        of fetch: JobGraph.Fetch,
-        outdatesMemory: Bool,
-        _ loader: any DataLoading
-    ) -> FetchedData {
-        let key = fetch.key.url
-        let mark = fetch.mark.map { versions.mark(of: key, since: $0) } ?? versions.mark()
-        // Bytes that are not kept must not keep other loads from storing theirs.
-        let replacesCached = fetch.key.storesOriginals && (outdatesMemory || !fetch.key.queriesOriginals)
-        if versions.isCurrent(mark, of: key) {
-            if replacesCached { versions.change(key, to: mark) }
-            if outdatesMemory { memoryCache.removeImages(source: key) }
-        }
-        var data = FetchedData(loaded: loaded, origin: .loader)
-        data.mark = mark
-        data.reservation = budget.holdBody(loaded.data.count, isInFile: loaded.isInFile)
-        // Bytes that were loaded bypassing the caches replace what these hold.
-        if loader.isOfFiles, !fetch.key.queriesOriginals { outdateRenditions(of: key) }
-        // A range answers no request for the whole (RFC 9111, section 3.3).
-        guard dataCache != nil, loader.shouldCacheOnDisk(fetch.request.url), fetch.key.storesOriginals, !loaded.isRange
-        else { return data }
-        if CacheDirectives(loaded.metadata.cacheControl).isNoStore {
-            removeFromDisk(key)
-        } else {
-            (data.original, data.storedAt) = (StoreProgress(replacesCached: replacesCached), clock.now)
-        }
-        return data
-    }
-
     /// Stores the bytes of a fetch, which are an image, unless another job has. If storing needs the whole image and the job has
     /// it smaller or without its frames, another job decodes it.
     /// - Parameters:
@@ -245,7 +213,7 @@ extension StoreStage {
     }
 
     /// Removes the original and all renditions of a URL, in the background.
-    private func removeFromDisk(_ key: String) {
+    func removeFromDisk(_ key: String) {
         removeOriginal(key)
         ioQueue.submit(priority: .veryLow) { [renditions] in renditions.cache?.removeVariants(of: key) }
     }
