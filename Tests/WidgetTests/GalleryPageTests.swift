@@ -183,7 +183,7 @@ struct GalleryPageTests {
 
     @Test("Tab reaches each control of the window once, from either end, and opens no page")
     func tab() throws {
-        let screen = try GalleryScreen(["--page", "buttons"], environment: Self.exactDrawing)
+        let screen = try GalleryScreen(["--page", "buttons"], isAnimated: false, environment: Self.exactDrawing)
         #expect(screen.hasWindow("Buttons and icons") && screen.isDrawn, "\(screen.output)")
         // When Tab is pressed until the window looks as after the first time
         for key in ["Tab", "shift+Tab"] {

@@ -13,20 +13,30 @@ final class GalleryScreen {
 
     /// - Parameters:
     ///   - program: The path of the program. Default: the gallery.
+    ///   - isAnimated: Whether GTK animates its widgets. Default: yes. Without, a key changes what is on the screen at once.
     ///   - environment: Variables in addition to those of the display, on which GTK draws with cairo: software OpenGL would take
     ///     the processors from the program and from the tests beside it.
     init(
         _ arguments: [String],
         program: String = Program.gallery,
+        isAnimated: Bool = true,
         environment: [String: String] = [:]
     ) throws {
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let settings = folder.appending(path: "config/gtk-4.0")
+        try FileManager.default.createDirectory(at: settings, withIntermediateDirectories: true)
+        if !isAnimated {
+            let text = "[Settings]\ngtk-enable-animations=false\n"
+            try Data(text.utf8).write(to: settings.appending(path: "settings.ini"))
+        }
         display = try XvfbDisplay.start()
         self.program = try DaemonProcess(
             program,
             arguments,
             environment: display.environment
-                .merging(["XDG_CACHE_HOME": folder.path(), "GSK_RENDERER": "cairo"]) { $1 }
+                .merging([
+                    "XDG_CACHE_HOME": folder.path(), "XDG_CONFIG_HOME": folder.appending(path: "config").path(),
+                    "GSK_RENDERER": "cairo",
+                ]) { $1 }
                 .merging(environment) { $1 }
         )
     }
