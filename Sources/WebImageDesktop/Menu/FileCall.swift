@@ -37,21 +37,19 @@ final class FileCall: Sendable {
     }
 }
 
-/// Runs blocking work. The first use of Dispatch's global queues, as by Task.detached, starts a thread that wakes the process every
-/// second from then on.
+/// Runs blocking work, on the main thread if the system starts no other. The first use of Dispatch's global queues, as by
+/// Task.detached, starts a thread that wakes the process every second from then on.
 @MainActor
 func inBackground<R: Sendable>(_ work: @escaping @Sendable () -> R) async -> R {
-    await withCheckedContinuation { continuation in queue.submit { continuation.resume(returning: work()) } }
+    guard queue.start() == 0 else { return work() }
+    return await withCheckedContinuation { continuation in queue.submit { continuation.resume(returning: work()) } }
 }
 
 extension ImageManager {
     /// The bytes of a URL, without leaving the main thread for Dispatch's global queues.
     @MainActor
     func file(for request: ImageRequest) async throws(ImageError) -> Data {
-        try await withCheckedContinuation { continuation in
-            loadData(request) { continuation.resume(returning: $0) }
-        }
-        .get().data
+        try await withCheckedContinuation { task in loadData(request) { task.resume(returning: $0) } }.get().data
     }
 }
 
