@@ -26,6 +26,9 @@ final class DecodeWorker: @unchecked Sendable {
         case notSent(Int32)
     }
 
+    /// The processor time after which a worker counts as hanging, and the total time in which it must get that time.
+    typealias TimeLimits = (processor: Duration, total: Duration)
+
     /// The pixels that came with an answer, and the durations that follow them.
     struct Payload {
         let pixels: PixelBuffer
@@ -127,12 +130,11 @@ final class DecodeWorker: @unchecked Sendable {
     /// Sends a command and waits for the answer.
     /// - Parameters:
     ///   - data: The file, or the part of it, that goes with the command.
-    ///   - limits: The processor time after which the worker counts as hanging, and the total time in which it must get that time.
     ///   - isCancelled: Called several times a second.
     func perform(
         _ command: DecodeCommand,
         _ data: Data? = nil,
-        within limits: (processor: Duration, total: Duration),
+        within limits: TimeLimits,
         isCancelled: () -> Bool
     ) throws(Failure) -> (DecodeAnswer, Payload?) {
         try waitUntilReady()
@@ -184,7 +186,7 @@ final class DecodeWorker: @unchecked Sendable {
 
     private func wait(
         for event: Int32,
-        within limits: (processor: Duration, total: Duration),
+        within limits: TimeLimits,
         isCancelled: () -> Bool
     ) throws(Failure) {
         // The time that the machine sleeps does not count.

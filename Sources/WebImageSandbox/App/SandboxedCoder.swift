@@ -92,7 +92,7 @@ struct SandboxedCoder: ExtendedDecoding {
         let answer: DecodeAnswer
         let payload: DecodeWorker.Payload?
         do throws(ImageError) {
-            (answer, payload, _) = try sandbox.perform(command, file.data, by: kind, isCancelled: isCancelled)
+            (answer, payload, _) = try sandbox.pool(kind).perform(command, file.data, isCancelled: isCancelled)
         } catch
             where error.code == .decoderUnavailable && mayBeHere(format, command.options, by: kind)
         {
@@ -105,14 +105,14 @@ struct SandboxedCoder: ExtendedDecoding {
     private func kind(_ format: ImageFormat, _ options: DecodeOptions) -> WorkerKind? {
         guard let kind = workerKind(format) else { return nil }
         if isOptional, options.url?.scheme == "resource" { return nil }
-        return sandbox.canStart(kind) || !mayBeHere(format, options, by: kind) ? kind : nil
+        return sandbox.pool(kind).canStart || !mayBeHere(format, options, by: kind) ? kind : nil
     }
 
     /// Whether a file may be decoded in this process if no worker starts. This must not depend on the messages, actions
     /// or fate of a worker, because a malicious file may control it.
     private func mayBeHere(_ format: ImageFormat, _ options: DecodeOptions, by kind: WorkerKind) -> Bool {
         guard isOptional else { return false }
-        if ["file", "resource"].contains(options.url?.scheme) { return !sandbox.hasStarted(kind) }
+        if ["file", "resource"].contains(options.url?.scheme) { return !sandbox.pool(kind).hasStarted }
         return !neverHere.contains(format) && !sandbox.hasStarted
     }
 }
@@ -166,7 +166,13 @@ extension DecodeSandbox {
                     arrival: file.arrival.map { ($0, image.orientation) },
                     memory: options.budget?.holdAnimation(file.data.count)
                 ) { [canvas = image.sourceSize] in
-                    SandboxedFrames(self, file, canvas: canvas, size: animation.size, options: options)
+                    SandboxedFrames(
+                        self.framePool(file.kind),
+                        file,
+                        canvas: canvas,
+                        size: animation.size,
+                        options: options
+                    )
                 }
         }
         return WebImage(

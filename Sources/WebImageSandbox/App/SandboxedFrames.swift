@@ -5,7 +5,7 @@ import WebImageCore
 ///
 /// @unchecked: one thread at a time uses a frame decoder, as FrameDecoding requires.
 final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
-    private let sandbox: DecodeSandbox
+    private let pool: WorkerPool
     private let file: SandboxedFile
     private let canvas: PixelSize
     private let size: PixelSize
@@ -25,15 +25,15 @@ final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
 
     private struct Kept {
         let handle: UInt64
-        let place: DecodeSandbox.Place
+        let worker: DecodeWorker
         var byteCount: Int
     }
 
     /// - Parameters:
     ///   - canvas: The size of the canvas in pixels.
     ///   - size: The size of the frames in pixels.
-    init(_ sandbox: DecodeSandbox, _ file: SandboxedFile, canvas: PixelSize, size: PixelSize, options: DecodeOptions) {
-        (self.sandbox, self.file, self.canvas, self.size) = (sandbox, file, canvas, size)
+    init(_ pool: WorkerPool, _ file: SandboxedFile, canvas: PixelSize, size: PixelSize, options: DecodeOptions) {
+        (self.pool, self.file, self.canvas, self.size) = (pool, file, canvas, size)
         var options = options
         // The decode of the first frame has released its memory.
         options.reservedPixelCount = nil
@@ -80,28 +80,26 @@ final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
             } else {
                 command.offset = kept.byteCount
             }
-            let (answer, payload) = try sandbox.perform(command, new, at: kept.place)
+            let (answer, payload) = try pool.perform(command, new, in: kept.worker)
             if case .unknown = answer {
                 forgetWay()
                 restartCount += 1
                 guard restartCount <= Self.mostRestarts else {
                     restartCount = 0
-                    throw sandbox.lost(options)
+                    throw options.lostWorkers
                 }
             } else {
                 self.kept?.byteCount = file.data.count
                 return (answer, payload)
             }
         }
-        let handle = sandbox.makeHandle()
-        let (answer, payload, place) = try sandbox.perform(
+        let handle = pool.makeHandle()
+        let (answer, payload, worker) = try pool.perform(
             command(handle, index),
             file.data,
-            by: file.kind,
-            inAnimations: true,
             inFreshWorker: restartCount > 0
         )
-        kept = Kept(handle: handle, place: place, byteCount: file.data.count)
+        kept = Kept(handle: handle, worker: worker, byteCount: file.data.count)
         return (answer, payload)
     }
 
@@ -133,7 +131,7 @@ final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
     }
 
     private func forget() {
-        if let kept { kept.place.worker.forget(kept.handle) }
+        if let kept { kept.worker.forget(kept.handle) }
     }
 
     private func reserve() throws(ImageError) {

@@ -6,7 +6,8 @@ final class SandboxedIncrementalDecoder: IncrementalImageDecoding {
     private let sandbox: DecodeSandbox
     private let options: DecodeOptions
     private let handle: UInt64
-    private let place: DecodeSandbox.Place
+    private let pool: WorkerPool
+    private let worker: DecodeWorker
     /// The file so far, for decoding frames. It stays empty for a format without frames.
     private var file: SandboxedFile
     private let hasFrames: Bool
@@ -21,18 +22,19 @@ final class SandboxedIncrementalDecoder: IncrementalImageDecoding {
         file = SandboxedFile(data: Data(), format: format, kind: kind, isWhole: false, arrival: ArrivingAnimation())
         hasFrames = kind == .codecs && !options.isFirstFrameOnly && [.gif, .png, .webp].contains(format)
         head = format.descriptor?.readHeader == nil ? nil : Data()
-        handle = sandbox.makeHandle()
+        pool = sandbox.pool(kind)
+        handle = pool.makeHandle()
         var command = DecodeCommand(.begin, handle: handle)
         (command.format, command.options) = (format, options)
-        guard let (answer, _, place) = try? sandbox.perform(command, nil, by: kind) else { return nil }
+        guard let (answer, _, worker) = try? pool.perform(command, nil) else { return nil }
         guard case .done = answer else {
-            place.worker.forget(handle)
+            worker.forget(handle)
             return nil
         }
-        self.place = place
+        self.worker = worker
     }
 
-    deinit { place.worker.forget(handle) }
+    deinit { worker.forget(handle) }
 
     func append(_ data: Data) throws(ImageError) {
         if hasFrames { file.data.append(data) }
@@ -68,7 +70,7 @@ final class SandboxedIncrementalDecoder: IncrementalImageDecoding {
     ) throws(ImageError) -> (DecodeAnswer, DecodeWorker.Payload?) {
         var command = DecodeCommand(kind, handle: handle)
         (command.options, command.limit) = (options, limit)
-        let (answer, payload) = try sandbox.perform(command, data, at: place)
+        let (answer, payload) = try pool.perform(command, data, in: worker)
         switch answer {
         case .failure(let failure): throw failure.of(options.url)
         case .unknown: throw options.badData("The decode worker has ended while the file arrived")

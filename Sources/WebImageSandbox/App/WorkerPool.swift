@@ -18,7 +18,7 @@ final class WorkerPool: Sendable {
     }
 
     /// The outcome of a request for a worker.
-    enum Taken {
+    private enum Taken {
         case worker(DecodeWorker)
         /// The requested worker has ended, or no worker can be started.
         case none
@@ -109,17 +109,16 @@ final class WorkerPool: Sendable {
     private let zygote: WorkerZygote
     private let kind: WorkerKind
     private let limit: Int
-    private let idleTime: Duration
+    private let timeLimits: DecodeWorker.TimeLimits
     private let state = Mutex(State())
+    private let handles = Atomic<UInt64>(0)
 
     /// - Parameters:
     ///   - zygote: Forks the workers.
     ///   - limit: The largest number of running workers.
-    init(_ zygote: WorkerZygote, _ kind: WorkerKind, limit: Int, idleTime: Duration = .seconds(60)) {
-        self.zygote = zygote
-        self.kind = kind
-        self.limit = max(limit, 1)
-        self.idleTime = idleTime
+    ///   - timeLimits: How long a worker may take for a command.
+    init(_ zygote: WorkerZygote, _ kind: WorkerKind, limit: Int, timeLimits: DecodeWorker.TimeLimits) {
+        (self.zygote, self.kind, self.limit, self.timeLimits) = (zygote, kind, max(limit, 1), timeLimits)
     }
 
     /// The protections of the worker that started last, and why no worker starts now.
@@ -157,12 +156,107 @@ final class WorkerPool: Sendable {
         for worker in taken { giveBack(worker, isAlive: true) }
     }
 
+    /// A unique handle for a file that a worker keeps.
+    func makeHandle() -> UInt64 { handles.wrappingAdd(1, ordering: .relaxed).newValue }
+
+    /// Performs a command that needs no particular worker. It is repeated if the worker did not start or was killed from outside.
+    /// It is repeated once in a fresh worker if it fails in a worker that has seen other files, because these may be the cause.
+    /// - Parameter inFreshWorker: Whether the file may have ended a worker that had seen other files.
+    func perform(
+        _ command: DecodeCommand,
+        _ data: Data?,
+        inFreshWorker: Bool = false,
+        isCancelled: () -> Bool = { false }
+    ) throws(ImageError) -> (answer: DecodeAnswer, payload: DecodeWorker.Payload?, worker: DecodeWorker) {
+        var (attempt, needsFresh) = (1, inFreshWorker)
+        while true {
+            let worker: DecodeWorker
+            switch take(needsFresh: needsFresh, isCancelled: isCancelled) {
+            case .worker(let taken): worker = taken
+            case .cancelled: throw .cancelled(command.options.url)
+            case .none:
+                let error = command.options.noWorker(known.obstacle)
+                // A worker has started before, so the cause will pass.
+                throw isKilled || hasStarted ? error.dependingOnRequest() : error
+            }
+            worker.fileCount += 1
+            if command.handle != 0 { worker.keep() }
+            do throws(DecodeWorker.Failure) {
+                let (answer, payload) = try perform(command, data, with: worker, until: isCancelled)
+                return (answer, payload, worker)
+            } catch {
+                if case .notSent = error, command.handle != 0 { worker.forget(command.handle) }
+                switch error {
+                // The pool will soon report that there is none.
+                case .notStarted where worker.fence == nil: continue
+                case .notStarted, .ended(SIGKILL):
+                    guard attempt < Self.mostAttempts else { throw command.options.lostWorkers }
+                    // A worker with files of other callers may end in a way that looks the same.
+                    (attempt, needsFresh) = (attempt + 1, needsFresh || attempt > 2)
+                case .timedOut(hadTime: false) where !needsFresh: needsFresh = true
+                case .ended, .malformed, .timedOut, .doubtful:
+                    guard worker.fileCount > 1 else { throw error.error(command.options) }
+                    guard !needsFresh else { throw command.options.lostWorkers }
+                    needsFresh = true
+                default: throw error.error(command.options)
+                }
+            }
+        }
+    }
+
+    /// Performs a command on a file that a worker keeps.
+    /// - Returns: The answer `unknown` if the worker has ended.
+    func perform(
+        _ command: DecodeCommand,
+        _ data: Data?,
+        in keeper: DecodeWorker
+    ) throws(ImageError) -> (answer: DecodeAnswer, payload: DecodeWorker.Payload?) {
+        guard case .worker = take(keeper.number) else { return (.unknown, nil) }
+        do throws(DecodeWorker.Failure) {
+            return try perform(command, data, with: keeper) { false }
+        } catch {
+            switch error {
+            case .notStarted, .ended(SIGKILL): return (.unknown, nil)
+            case .ended, .malformed, .timedOut: if keeper.fileCount > 1 { return (.unknown, nil) }
+            default: break
+            }
+            throw error.error(command.options)
+        }
+    }
+
+    /// Performs a command in a worker that was taken, and gives the worker back.
+    private func perform(
+        _ command: DecodeCommand,
+        _ data: Data?,
+        with worker: DecodeWorker,
+        until isCancelled: () -> Bool
+    ) throws(DecodeWorker.Failure) -> (DecodeAnswer, DecodeWorker.Payload?) {
+        do throws(DecodeWorker.Failure) {
+            let answer = try worker.perform(command, data, within: timeLimits, isCancelled: isCancelled)
+            if case .failure(let error) = answer.0, error.isPermanent, error.unreservedPixelCount == nil,
+                command.handle == 0, worker.fileCount > 1
+            {
+                throw .doubtful
+            }
+            giveBack(worker, isAlive: true)
+            return answer
+        } catch {
+            switch error {
+            case .notSent: giveBack(worker, isAlive: true)
+            // The worker may keep arriving files that are intact.
+            case .doubtful: giveBack(worker, isAlive: worker.keepsFiles)
+            default: giveBack(worker, isAlive: false)
+            }
+            throw error
+        }
+    }
+
     /// Takes a worker, which the caller gives back. Waits if all workers are busy.
     /// - Parameters:
     ///   - number: The worker that keeps a file; `nil` for any worker.
     ///   - needsFresh: Whether the worker must not have seen any file.
     ///   - isCancelled: Called several times a second.
-    func take(_ number: UInt64? = nil, needsFresh: Bool = false, isCancelled: () -> Bool = { false }) -> Taken {
+    private func take(_ number: UInt64? = nil, needsFresh: Bool = false, isCancelled: () -> Bool = { false }) -> Taken {
         let waiter = Waiter(number, needsFresh: needsFresh)
         var isShort = false
         while true {
@@ -231,7 +325,7 @@ final class WorkerPool: Sendable {
 
     /// Gives back a worker.
     /// - Parameter isAlive: Whether the worker may be used again. Otherwise it is ended.
-    func giveBack(_ worker: DecodeWorker, isAlive: Bool) {
+    private func giveBack(_ worker: DecodeWorker, isAlive: Bool) {
         note(worker.fence)
         guard isAlive, !worker.isDone, !worker.hasTooManyThreads else {
             worker.end()
@@ -247,7 +341,7 @@ final class WorkerPool: Sendable {
             state.idle.append((worker, .now))
         }
         endWorkers { $0.worker.isDone }
-        reapLater(after: idleTime)
+        reapLater(after: Self.idleTime)
     }
 
     private func note(_ fence: DecodeAnswer.Fence?) {
@@ -309,17 +403,21 @@ final class WorkerPool: Sendable {
         guard isFirst else { return }
         SystemClock().run(after: delay) { [weak self] in
             guard let self else { return }
-            endIdleWorkers(idleFor: idleTime)
+            endIdleWorkers(idleFor: Self.idleTime)
             let first = state.withLock { state in
                 state.isReaping = false
                 return state.idle.first?.since
             }
-            if let first { reapLater(after: first + idleTime - .now) }
+            if let first { reapLater(after: first + Self.idleTime - .now) }
         }
     }
 
+    /// The largest number of attempts if workers are killed from outside. All idle workers may have been killed.
+    private static let mostAttempts = 10
     /// The number of consecutive failed starts after which the next one is tried after a pause.
     private static let mostFailedStarts = 3
+    /// The time after which an idle worker ends.
+    private static let idleTime = Duration.seconds(60)
     private static let shortestPause = Duration.seconds(30)
     private static let longestPause = Duration.seconds(3600)
     private static let shortagePause = Duration.seconds(1)

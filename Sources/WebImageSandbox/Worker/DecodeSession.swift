@@ -82,8 +82,15 @@ final class DecodeSession {
             return (.unknown, nil)
         }
         do throws(ImageError) {
-            try animation.append(data, isAll: isAll, isArriving: command.isArriving)
-            let (reached, pixels) = try animation.frame(towards: command.index)
+            if !animation.isWhole { try animation.append(data, isAll: isAll, isArriving: command.isArriving) }
+            guard let frames = animation.frames else {
+                throw command.options.badData("The file has one frame, so there is no frame \(command.index)")
+            }
+            // A decode that takes long stops on the way, because other animations wait for the worker.
+            let start = ContinuousClock.now
+            let (reached, pixels) = try frames.frame(towards: command.index) {
+                ContinuousClock.now - start >= FrameBuffer.longestStep
+            }
             return (.frame(index: reached, PixelDescription(pixels)), (pixels, []))
         } catch {
             if animation.isBroken { animations[command.handle] = nil }

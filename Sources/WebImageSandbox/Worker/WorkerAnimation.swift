@@ -9,8 +9,10 @@ final class WorkerAnimation {
     private var data = Data()
     /// Decodes the file while it is arriving.
     private var decoder: (any IncrementalImageDecoding)?
-    private var frames: (any InterruptibleFrameDecoding)?
-    private var isWhole = false
+    /// The decoder of the frames so far; `nil` while there is only one.
+    private(set) var frames: (any InterruptibleFrameDecoding)?
+    /// Whether the file has arrived.
+    private(set) var isWhole = false
     /// Whether the file cannot be decoded, so that nothing of it is kept.
     private(set) var isBroken = false
 
@@ -21,12 +23,11 @@ final class WorkerAnimation {
     /// The number of bytes of the file so far.
     var byteCount: Int { data.count }
 
-    /// Adds the next bytes of the file.
+    /// Adds the next bytes of an arriving file.
     /// - Parameters:
     ///   - isAll: Whether they are the whole file so far, in memory that is kept rather than copied.
     ///   - isArriving: Whether more bytes will follow.
     func append(_ next: Data, isAll: Bool, isArriving: Bool) throws(ImageError) {
-        guard !isWhole else { return }
         isWhole = !isArriving
         // Bytes without a new frame change nothing, except at the end of the file.
         guard !next.isEmpty || isWhole else { return }
@@ -54,12 +55,5 @@ final class WorkerAnimation {
         }
         try decoder?.append(next)
         return decoder?.partialImage()?.animation
-    }
-
-    /// Decodes a frame, or one on the way to it if decoding takes long, because other animations wait for the worker.
-    func frame(towards index: Int) throws(ImageError) -> (index: Int, pixels: PixelBuffer) {
-        guard let frames else { throw options.badData("The file has one frame, so there is no frame \(index)") }
-        let start = ContinuousClock.now
-        return try frames.frame(towards: index) { ContinuousClock.now - start >= FrameBuffer.longestStep }
     }
 }

@@ -71,17 +71,16 @@ struct SandboxedDrawingTests {
     func refused(_ attempt: HostileDecoder.Attempt, kind: WorkerKind) throws {
         for onThread in [false, true] {
             let file = HostileDecoder.file(attempt, onThread: onThread)
-            let (answer, _, _) = try Self.sandbox.perform(DecodeCommand(.decode), file, by: kind)
+            let (answer, _, _) = try Self.sandbox.pool(kind).perform(DecodeCommand(.decode), file)
             guard case .image(let image) = answer else { throw DecodeOptions().badData("\(answer)") }
             #expect(image.pixels.size.width == 1, "\(attempt) was let through")
         }
     }
 
     @Test("The loaders of drawings may start threads") func threads() throws {
-        let (answer, _, _) = try Self.sandbox.perform(
+        let (answer, _, _) = try Self.sandbox.pool(.drawings).perform(
             DecodeCommand(.decode),
-            HostileDecoder.file(.thread),
-            by: .drawings
+            HostileDecoder.file(.thread)
         )
         guard case .image(let image) = answer else { throw DecodeOptions().badData("\(answer)") }
         #expect(image.pixels.size.width == 2)
