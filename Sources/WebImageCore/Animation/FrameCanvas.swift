@@ -62,10 +62,6 @@ package final class FrameCanvas {
         }
     }
 
-    func clear() {
-        pixels.update(repeating: 0, count: size.pixelCount)
-    }
-
     package func clear(_ rect: PixelRect) {
         for y in 0..<rect.size.height { row(y, of: rect).update(repeating: 0, count: rect.size.width) }
     }
@@ -87,28 +83,12 @@ package final class FrameCanvas {
     }
 
     /// Turns the canvas into an image that uses its memory. The canvas must not be used afterwards.
-    func takePixels(hasAlpha: Bool) -> PixelBuffer {
+    package func takePixels(hasAlpha: Bool) -> PixelBuffer {
         isTaken = true
         guard !hasAlpha else { return PixelBuffer(adopting: pixels, size: size, format: .rgbaPremultiplied) }
         PixelBuffer.pack(pixels, into: pixels, size.pixelCount)
         // Shrinking does not fail, and does not copy large blocks.
         let start = realloc(pixels, size.pixelCount * 3) ?? UnsafeMutableRawPointer(pixels)
         return PixelBuffer(adopting: start, size: size, format: .rgb)
-    }
-
-    /// Returns a copy of the canvas, resized and oriented.
-    /// - Returns: `nil` if memory runs out.
-    package func resized(
-        to target: PixelSize,
-        orientation: ImageOrientation,
-        hasAlpha: Bool
-    ) -> PixelBuffer? {
-        let rows = PixelRows(
-            start: pixels,
-            size: size,
-            bytesPerRow: size.width * 4,
-            layout: hasAlpha ? .premultiplied : .rgbx
-        )
-        return rows.resized(to: target, orientation: orientation)
     }
 }

@@ -48,7 +48,8 @@ package final class FrameComposer: InterruptibleFrameDecoding, @unchecked Sendab
         stopsEarly: () -> Bool
     ) throws(ImageError) -> (index: Int, pixels: PixelBuffer) {
         try compose(towards: index, stopsEarly: stopsEarly)
-        guard let pixels = canvas!.resized(to: target, orientation: orientation, hasAlpha: hasAlpha) else {
+        let rows = PixelRows(start: canvas!.pixels, size: size, layout: hasAlpha ? .premultiplied : .rgbx)
+        guard let pixels = rows.resized(to: target, orientation: orientation) else {
             throw options.outOfMemory(target)
         }
         return (current ?? index, pixels)
@@ -125,7 +126,9 @@ package final class FrameComposer: InterruptibleFrameDecoding, @unchecked Sendab
             current = nil
             if isIndependent[index] {
                 // In the common case, a frame covers the whole canvas with opaque pixels and needs no clearing.
-                if layouts[index].hasAlpha || !layouts[index].rect.covers(size) { canvas!.clear() }
+                if layouts[index].hasAlpha || !layouts[index].rect.covers(size) {
+                    canvas!.pixels.update(repeating: 0, count: size.pixelCount)
+                }
             } else if previous == index - 1 {
                 dispose(of: index - 1)
             }

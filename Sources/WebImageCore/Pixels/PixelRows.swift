@@ -24,11 +24,10 @@ package struct PixelRows {
         package var bytesPerPixel: Int { self == .rgb ? 3 : 4 }
     }
 
-    package init(start: UnsafeRawPointer, size: PixelSize, bytesPerRow: Int, layout: Layout) {
-        self.start = start
-        self.size = size
-        self.bytesPerRow = bytesPerRow
-        self.layout = layout
+    /// - Parameter bytesPerRow: Default: rows without padding.
+    package init(start: UnsafeRawPointer, size: PixelSize, bytesPerRow: Int? = nil, layout: Layout) {
+        (self.start, self.size, self.layout) = (start, size, layout)
+        self.bytesPerRow = bytesPerRow ?? size.width * layout.bytesPerPixel
     }
 }
 

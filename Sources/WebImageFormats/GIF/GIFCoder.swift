@@ -28,7 +28,7 @@ package struct GIFCoder: ExtendedDecoding {
         try options.check(file.size)
         let target = options.size.target(for: file.size)
         if file.isBare, !isArriving,
-            let pixels = FrameCanvas(size: file.size)?.resized(to: target, orientation: .up, hasAlpha: true)
+            let pixels = FrameCanvas(size: target)?.takePixels(hasAlpha: true)
         {
             return WebImage(pixels: pixels, naturalSize: file.size, format: .gif, .up, options)
         }

@@ -17,9 +17,7 @@ final class GIFFrameSource: FrameSource {
         let first = first ?? file.frames.first.flatMap { Self.unpacked($0, of: file, in: data, options) }
         isFirstWhole = first.map { $0.decoder.count >= file.frames[0].rect.size.pixelCount } ?? true
         self.first = Mutex(first)
-        self.data = data
-        self.file = file
-        self.options = options
+        (self.data, self.file, self.options) = (data, file, options)
     }
 
     /// - Returns: `nil` for a frame that cannot be drawn.

@@ -55,7 +55,8 @@ final class GIFIncrementalDecoder: IncrementalImageDecoding {
         guard let canvas = frame.canvas else { return nil }
         frame.painter.paint(frame.first.decoder, on: canvas, from: frame.shownCount, fillsGaps: true)
         frame.shownCount = frame.first.decoder.count
-        return canvas.resized(to: options.size.target(for: frame.size), orientation: .up, hasAlpha: true).map {
+        let rows = PixelRows(start: canvas.pixels, size: frame.size, layout: .premultiplied)
+        return rows.resized(to: options.size.target(for: frame.size), orientation: .up).map {
             WebImage(pixels: $0, naturalSize: frame.size, scale: options.scale, format: .gif, isPartial: true)
         }
     }

@@ -56,7 +56,7 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoding {
             return isNewThumbnail ? thumbnail?.partialImage(of: header, profile: profile, options) : nil
         }
         shownRowCount = rowCount
-        let rows = PixelRows(start: canvas, size: size, bytesPerRow: size.width * 3, layout: .rgb)
+        let rows = PixelRows(start: canvas, size: size, layout: .rgb)
         // Arriving rows replace the rows of the thumbnail one by one.
         if let thumbnail {
             thumbnail.fill(canvas, size, from: rowCount)

@@ -70,7 +70,7 @@ final class PNGRowDecoder: IncrementalImageDecoding {
     private var rows: PixelRows? {
         guard let header, let canvas else { return nil }
         let size = header.storedSize
-        return PixelRows(start: canvas, size: size, bytesPerRow: size.width * layout.bytesPerPixel, layout: layout)
+        return PixelRows(start: canvas, size: size, layout: layout)
     }
 
     /// Allocates the pixels once the header has arrived.
