@@ -67,7 +67,6 @@ struct AnimationMemoryTests {
                 queue: queue,
                 budget: frames,
                 dispatcher: MainQueueDispatcher(),
-                preparation: nil,
                 wholeByteCount: 0
             )
         )
@@ -226,8 +225,7 @@ struct AnimationMemoryTests {
                 clock: clock,
                 queue: queue,
                 budget: frames,
-                dispatcher: MainQueueDispatcher(),
-                preparation: nil
+                dispatcher: MainQueueDispatcher()
             )
         )
         player.play()
@@ -289,7 +287,6 @@ struct AnimationMemoryTests {
                 animation,
                 queue: queue,
                 budget: budget,
-                preparation: nil,
                 maximumByteCount: .max,
                 wholeByteCount: 0
             ) {}
@@ -323,7 +320,6 @@ struct AnimationMemoryTests {
                 animation,
                 queue: queue,
                 budget: budget,
-                preparation: nil,
                 maximumByteCount: .max,
                 wholeByteCount: .max
             ) {}

@@ -69,7 +69,6 @@ struct ArrivingAnimationTests {
                 queue: queue,
                 budget: budget,
                 dispatcher: MainQueueDispatcher(),
-                preparation: nil,
                 wholeByteCount: wholeByteCount
             )
         )

@@ -29,8 +29,7 @@ struct FinishedPlaybackTests {
                 clock: clock,
                 queue: queue,
                 budget: AnimationBudget(limit: 1 << 20),
-                dispatcher: MainQueueDispatcher(),
-                preparation: nil
+                dispatcher: MainQueueDispatcher()
             )
         )
         _ = await played(player, Double(loops) * 0.8 + 0.2) { player.play() }

@@ -39,8 +39,7 @@ struct ManyAnimationsTests {
                 clock: clock,
                 queue: queue,
                 budget: budget,
-                dispatcher: MainQueueDispatcher(),
-                preparation: nil
+                dispatcher: MainQueueDispatcher()
             )
         )
     }

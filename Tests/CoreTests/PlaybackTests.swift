@@ -26,7 +26,6 @@ struct AnimationPlayerTests {
                 queue: queue,
                 budget: budget,
                 dispatcher: MainQueueDispatcher(),
-                preparation: nil,
                 wholeByteCount: wholeByteCount
             )
         )
@@ -80,8 +79,7 @@ struct AnimationPlayerTests {
                 clock: clock,
                 queue: queue,
                 budget: budget,
-                dispatcher: MainQueueDispatcher(),
-                preparation: nil
+                dispatcher: MainQueueDispatcher()
             ) == nil
         )
     }

@@ -27,7 +27,6 @@ struct SlowAnimationTests {
                 queue: queue,
                 budget: budget,
                 dispatcher: MainQueueDispatcher(),
-                preparation: nil,
                 wholeByteCount: 0,
                 longestStep: .zero
             )

@@ -109,8 +109,7 @@ extension AnimationPlayer {
             clock: MainLoopClock.shared,
             queue: SharedPlayer.queue,
             budget: SharedPlayer.budget,
-            dispatcher: MainLoopDispatcher.shared,
-            preparation: TexturePreparation()
+            dispatcher: MainLoopDispatcher.shared
         )
     }
 

@@ -73,7 +73,6 @@ public final class AnimationPlayer {
         queue: WorkQueue,
         budget: AnimationBudget,
         dispatcher: any CallbackDispatching,
-        preparation: (any DisplayPreparation)?,
         wholeByteCount: Int = 16 << 20,
         longestStep: Duration = FrameBuffer.longestStep
     ) {
@@ -87,7 +86,6 @@ public final class AnimationPlayer {
                 animation,
                 queue: queue,
                 budget: budget,
-                preparation: preparation,
                 maximumByteCount: settings.maximumBufferByteCount ?? budget.limit,
                 wholeByteCount: wholeByteCount,
                 longestStep: longestStep

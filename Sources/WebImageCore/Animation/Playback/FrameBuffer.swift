@@ -14,7 +14,6 @@ package final class FrameBuffer: Sendable {
     private let bytesPerFrame: Int
     private let queue: WorkQueue
     private let budget: AnimationBudget
-    private let preparation: (any DisplayPreparation)?
     private let maximumByteCount: Int
     private let wholeByteCount: Int
     private let state: Mutex<State>
@@ -33,7 +32,6 @@ package final class FrameBuffer: Sendable {
         _ animation: ImageAnimation,
         queue: WorkQueue,
         budget: AnimationBudget,
-        preparation: (any DisplayPreparation)?,
         maximumByteCount: Int,
         wholeByteCount: Int,
         longestStep: Duration = FrameBuffer.longestStep,
@@ -41,7 +39,6 @@ package final class FrameBuffer: Sendable {
     ) {
         self.queue = queue
         self.budget = budget
-        self.preparation = preparation
         self.maximumByteCount = maximumByteCount
         self.longestStep = longestStep
         self.onFrame = onFrame
@@ -339,7 +336,6 @@ package final class FrameBuffer: Sendable {
                 // The frame is complete, even if more frames will arrive.
                 content.isPartial = false
             }
-            preparation?.prepare(frame)
             isExpected = state.withLock { state in
                 state.failureCount = 0
                 keep(frame, at: reached, in: &state)
