@@ -15,14 +15,17 @@ package final class AnimationBudget: Sendable {
         var used = 0
         /// The animations that have players.
         var members: [ObjectIdentifier: Member] = [:]
-        /// The number of frames for which shares stay in force. Set when an animation finds no room within its share.
+        /// The number of requests beyond a share that are refused even if there is room. Set when an animation finds no room within
+        /// its share.
         var shortage = 0
+        /// Whether animations have more than their share, and another one has less.
+        var isShareDue = false
         /// How often an animation has ended or stopped playing, which leaves more memory to the others.
         var departureCount = 0
     }
 
-    /// The number of frames for which shares stay in force: some seconds of an animation.
-    private static let shortageFrameCount = 64
+    /// The number of requests for which shares stay in force: some seconds of an animation.
+    private static let shortageLength = 64
 
     /// The limit in bytes.
     package let limit: Int
@@ -65,10 +68,13 @@ package final class AnimationBudget: Sendable {
         state.withLock { state in
             let isWithinShare = own + byteCount <= share(state)
             guard byteCount <= limit - state.used, isWithinShare || state.shortage == 0 else {
-                if isWithinShare { state.shortage = Self.shortageFrameCount }
+                if !isWithinShare {
+                    state.shortage = max(state.shortage - 1, 0)
+                } else if exchange(&state.shortage, with: Self.shortageLength) == 0 {
+                    state.isShareDue = true
+                }
                 return false
             }
-            state.shortage = max(state.shortage - 1, 0)
             state.used += byteCount
             return true
         }
@@ -79,24 +85,24 @@ package final class AnimationBudget: Sendable {
         limit / max(state.members.values.count { $0.activity == .playing }, 1)
     }
 
-    /// The limit of an animation in bytes while another one finds no room; `nil` if there is enough for all.
-    var shareInShortage: Int? { state.withLock { $0.shortage > 0 ? share($0) : nil } }
-
     func release(_ byteCount: Int) {
         state.withLock { $0.used -= byteCount }
     }
 
-    /// Makes hidden or finished animations drop their frames for a playing one that finds no room. The caller must not
-    /// hold the lock of a frame buffer.
+    /// Makes hidden or finished animations drop their frames for a playing one that finds no room, and others those beyond their
+    /// share if it has less. The caller must not hold the lock of a frame buffer.
     /// - Returns: Whether there were any such animations.
-    func clearResting() -> Bool {
-        let buffers = state.withLock { state in
+    func makeRoom() -> Bool {
+        let (resting, playing, share) = state.withLock { state -> ([FrameBuffer], [FrameBuffer], Int) in
             let resting = state.members.filter { $0.value.activity == .resting }
             for key in resting.keys { state.members[key]?.activity = .cleared }
-            return resting.values.compactMap(\.buffer)
+            let isShareDue = exchange(&state.isShareDue, with: false)
+            let playing = isShareDue ? state.members.values.filter { $0.activity == .playing } : []
+            return (resting.values.compactMap(\.buffer), playing.compactMap(\.buffer), self.share(state))
         }
-        for buffer in buffers { buffer.clearWhileResting() }
-        return !buffers.isEmpty
+        for buffer in resting { buffer.dropFrames(beyond: 0, ifResting: true) }
+        for buffer in playing { buffer.dropFrames(beyond: share) }
+        return !resting.isEmpty || !playing.isEmpty
     }
 
     /// Makes every animation drop frames that it has decoded ahead or keeps for the next loop, whether it plays or not. Hidden

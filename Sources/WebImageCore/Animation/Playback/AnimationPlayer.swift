@@ -208,7 +208,7 @@ public final class AnimationPlayer {
         anchor = (shownElapsed, clock.now)
         (activity, isLate) = (.paused, false)
         cancelCall.take()?()
-        if isVisible { requestFrames(at: duePosition, isPaused: true) }
+        request(isPaused: true)
         releaseWhileNothingMoves()
     }
 
@@ -288,7 +288,17 @@ public final class AnimationPlayer {
     }
 
     /// The position that is due, with 0.5 ms of slack because rounding may wake the player slightly early.
-    private var duePosition: PlaybackTimeline.Position { timeline.position(at: elapsed + .microseconds(500)) }
+    private var duePosition: PlaybackTimeline.Position {
+        timeline.position(at: elapsed + .microseconds(500), nextFrames: lookahead)
+    }
+
+    /// The number of frames to decode ahead. While nothing moves, one frame is kept ready for a step.
+    private var lookahead: Int {
+        guard isRunning else { return isPlaying ? 0 : 1 }
+        // Half a second is the longest delay to expect on a busy machine.
+        let average = timeline.loopDuration / .seconds(1) / Double(max(frameCount, 1)) / max(rate, 0.01)
+        return min(max(Int(bounded: 0.5 / max(average, 0.001)), 3), 30)
+    }
 
     /// The position to pause at: the displayed frame if later frames are not decoded yet.
     private var shownElapsed: Duration {
@@ -296,26 +306,25 @@ public final class AnimationPlayer {
         return min(timeline.start(ofStep: shownStep), elapsed)
     }
 
-    /// Shows the frame due, requests the frames that follow, and schedules the next update.
+    /// Requests the frame that is due and those that follow, shows it, and schedules the next update.
     func update() {
         cancelCall.take()?()
         anchor.time = anchor.time ?? clock.now
-        let end = buffer.end
+        waitForDecoder()
+        let (position, newest, end) = request()
         guard end > 1 else { return finish() }
         if end < timeline.frameCount {
             // The frames from here on are damaged, so the animation becomes shorter.
             rebuildTimeline(frameCount: end, keepsOrder: true)
             shownStep = nil
+            return update()
         }
-        waitForDecoder()
-        let position = duePosition
         updateCount += 1
         let number = updateCount
-        if position.step != shownStep { show(position) }
+        if position.step != shownStep { show(position, newest) }
         // A handler of the app has jumped elsewhere, and that jump has already run an update.
         guard number == updateCount else { return }
         isLate = isRunning && position.step != shownStep
-        if isVisible { requestFrames(at: position) }
         releaseWhileNothingMoves()
         guard isRunning else { return }
         if isLate, buffer.waitsForMemory { return waitForMemory() }
@@ -332,9 +341,7 @@ public final class AnimationPlayer {
     private func waitForMemory() {
         let next = shownStep.map { timeline.start(ofStep: $0 + 1) }
         anchor = (min(next ?? elapsed, elapsed), nil)
-        let position = duePosition
-        if buffer.frame(position.frame) != nil { return update() }
-        requestFrames(at: position)
+        if request().newest?.place == 0 { update() }
     }
 
     /// Stops the clock if a slow decoder would never catch up: at the target of a jump, which would move away, and at
@@ -348,52 +355,48 @@ public final class AnimationPlayer {
         }
     }
 
-    /// Requests the frame at a position and those after it. While nothing moves, one frame is kept ready for a step.
-    private func requestFrames(at position: PlaybackTimeline.Position, isPaused: Bool = false) {
-        var count = isPlaying ? 0 : 1
-        if isRunning {
-            // Half a second is the longest delay to expect on a busy machine.
-            let average = timeline.loopDuration / .seconds(1) / Double(max(frameCount, 1)) / max(rate, 0.01)
-            count = min(max(Int(bounded: 0.5 / max(average, 0.001)), 3), 30)
-        }
-        let frames = [position.frame] + timeline.frames(after: position.step, count: count)
-        buffer.request(frames, shown: hasOwnFrame ? currentFrameIndex : nil, isResting: isPaused, keepsOthers: isPaused)
+    /// Requests the frame that is due and those after it, unless the animation is hidden.
+    /// - Returns: The position that is due; the frame to show, with the number of steps that it is late; and the number of intact
+    ///   frames. If decoding is too slow, frames are skipped, but the animation still moves.
+    @discardableResult
+    private func request(
+        isPaused: Bool = false
+    ) -> (due: PlaybackTimeline.Position, newest: (place: Int, frame: WebImage)?, end: Int) {
+        let due = duePosition
+        guard isVisible else { return (due, buffer.frame(due.frame).map { (0, $0) }, buffer.end) }
+        let earliest = shownStep.map { max($0 + 1, due.step - timeline.stepsPerLoop) } ?? due.step
+        let (newest, end) = buffer.request(
+            [due.frame] + due.next,
+            earlier: (min(earliest, due.step)..<due.step).reversed().lazy.map { [timeline] in timeline.frame(ofStep: $0)
+            },
+            shown: hasOwnFrame ? currentFrameIndex : nil,
+            isResting: isPaused,
+            keepsOthers: isPaused
+        )
+        return (due, newest, end)
     }
 
-    private func show(_ due: PlaybackTimeline.Position) {
-        guard let (position, frame) = newestFrame(due) else { return }
+    /// - Parameter newest: The frame to show, with the number of steps that it is late.
+    private func show(_ due: PlaybackTimeline.Position, _ newest: (place: Int, frame: WebImage)?) {
+        let isShown = hasOwnFrame && due.frame == currentFrameIndex
+        guard let (late, frame) = isShown ? (0, currentFrame) : newest else { return }
+        let step = due.step - late
         let isNewFrame = currentFrame != frame
         currentFrame = frame
         hasOwnFrame = true
-        currentFrameIndex = position.frame
+        currentFrameIndex = late == 0 ? due.frame : timeline.frame(ofStep: step)
         soughtFrame = nil
-        shownStep = position.step
-        let loops = position.loop - currentLoop
-        currentLoop = position.loop
+        shownStep = step
+        let loop = late == 0 ? due.loop : step / timeline.stepsPerLoop
+        let loops = loop - currentLoop
+        currentLoop = loop
         let number = updateCount
         if isNewFrame {
             onChange?()
-            onFrame?(position.frame)
+            onFrame?(currentFrameIndex)
         }
         // A handler may have jumped elsewhere.
-        if loops > 0, number == updateCount { onLoop?(position.loop) }
-    }
-
-    /// Returns the frame that is due, or else the latest decoded frame before it. If decoding is too slow, frames are
-    /// skipped, but the animation still moves.
-    private func newestFrame(_ due: PlaybackTimeline.Position) -> (PlaybackTimeline.Position, WebImage)? {
-        if hasOwnFrame, due.frame == currentFrameIndex { return (due, currentFrame) }
-        if let frame = buffer.frame(due.frame) { return (due, frame) }
-        guard let shownStep, due.step - 1 > shownStep else { return nil }
-        let earliest = max(shownStep + 1, due.step - timeline.stepsPerLoop)
-        let steps = (earliest..<due.step).reversed()
-        let frames = steps.lazy.map { [timeline] in timeline.frame(ofStep: $0) }
-        guard let (place, frame) = buffer.firstBuffered(of: frames) else { return nil }
-        var position = due
-        position.step = due.step - 1 - place
-        position.frame = timeline.frame(ofStep: position.step)
-        position.loop = position.step / timeline.stepsPerLoop
-        return (position, frame)
+        if loops > 0, number == updateCount { onLoop?(loop) }
     }
 
     /// Ends playback after the last loop. The current frame stays.

@@ -51,6 +51,23 @@ extension FrameBuffer {
 
         var isClosed: Bool { if case .closed = activity { true } else { false } }
 
+        /// A frame if it is decoded.
+        func frame(_ index: Int) -> WebImage? { index == 0 ? image : frames[index] }
+
+        /// The first of the frames that is decoded, and its place among them, counted from 1. Frame 0 is always decoded and counts
+        /// if no other frame is.
+        func newest(of frames: some Sequence<Int>) -> (place: Int, frame: WebImage)? {
+            var start: Int?
+            for (place, index) in zip(1..., frames) {
+                if index == 0 {
+                    start = start ?? place
+                } else if let frame = self.frames[index] {
+                    return (place, frame)
+                }
+            }
+            return start.map { ($0, image) }
+        }
+
         func isMissing(_ frame: Int) -> Bool { frames[frame] == nil && frame < end && frame != request.shown }
     }
 }

@@ -61,6 +61,7 @@ package final class FrameBuffer: Sendable {
             (state.request, state.awaited) = (State.Request(), nil)
             let activity = exchange(&state.activity, with: .closed)
             dropFrames(except: [], &state)
+            releaseBudget(&state)
             return activity
         }
         if case .waiting(let wait?) = activity { wait.budget.cancel(wait.ticket) }
@@ -88,57 +89,48 @@ package final class FrameBuffer: Sendable {
     /// Whether no frame can be decoded until another animation releases memory, or the system has resources again.
     var waitsForMemory: Bool { state.withLock { if case .waiting = $0.activity { true } else { false } } }
 
-    /// Returns a frame if it is decoded. If not, `onFrame` is called once it is.
-    package func frame(_ index: Int) -> WebImage? {
-        state.withLock { state in
-            if index == 0 { return state.image }
-            let frame = state.frames[index]
-            state.awaited = frame == nil && index < state.end ? index : nil
-            return frame
-        }
-    }
-
-    /// Returns the first of the frames that is decoded, and its place among them. Frame 0 is always decoded and counts
-    /// if no other frame is.
-    func firstBuffered(of frames: some Sequence<Int>) -> (place: Int, frame: WebImage)? {
-        var start: Int?
-        return state.withLock { state in
-            for (place, index) in frames.enumerated() {
-                if index == 0 {
-                    start = start ?? place
-                } else if let frame = state.frames[index] {
-                    return (place, frame)
-                }
-            }
-            return start.map { ($0, state.image) }
-        }
-    }
+    /// Returns a frame if it is decoded.
+    package func frame(_ index: Int) -> WebImage? { state.withLock { $0.frame(index) } }
 
     // The requested frames.
 
     /// Stops decoding, and drops all frames except the displayed one, unless the animation is small enough to keep all of them.
     package func rest(shown: Int) { request([shown], shown: shown, isResting: true) }
 
-    /// Replaces the requested frames, the most urgent first. Other frames are dropped, unless the animation is small
-    /// enough to keep all of them.
+    /// Replaces the requested frames. Other frames are dropped, unless the animation is small enough to keep all of them.
     /// - Parameters:
+    ///   - frames: The frame that is due, followed by the next ones.
+    ///   - earlier: The frames that may be shown until the due frame is decoded, the best first.
     ///   - shown: The frame that the player shows, which need not be decoded again.
     ///   - isResting: Whether the animation is hidden, finished or paused.
     ///   - keepsOthers: Whether other frames stay until another animation needs the memory.
-    package func request(_ frames: [Int], shown: Int?, isResting: Bool = false, keepsOthers: Bool = false) {
+    /// - Returns: The frame to show, with its place before the due frame, and the number of intact frames. If the due frame is
+    ///   not decoded, `onFrame` is called once it is.
+    @discardableResult
+    package func request(
+        _ frames: [Int],
+        earlier: some Sequence<Int> = EmptyCollection(),
+        shown: Int?,
+        isResting: Bool = false,
+        keepsOthers: Bool = false
+    ) -> (newest: (place: Int, frame: WebImage)?, end: Int) {
         var requested: [Int] = []
         for frame in frames where frame != 0 && !requested.contains(frame) { requested.append(frame) }
-        change { state in
-            guard !state.isClosed else { return }
+        return change { state in
+            guard !state.isClosed, let due = frames.first else { return (nil, state.end) }
             let request = State.Request(frames: requested, shown: shown, isResting: isResting)
             let old = exchange(&state.request, with: request)
             if isResting != old.isResting { budget.setActive(!isResting, self) }
             if !isResting { state.isReleaseDue = false }
-            if let awaited = state.awaited, !requested.contains(awaited) { state.awaited = nil }
+            let newest = state.frame(due).map { (0, $0) } ?? state.newest(of: earlier)
+            let isAwaited = newest?.0 != 0 && due < state.end && due != shown
+            state.awaited = isAwaited ? due : nil
             // There may be room again for all frames of a small animation.
             if let since = state.crowdedSince, since != budget.departureCount { state.crowdedSince = nil }
             if !keepsAllFrames(state), !keepsOthers { dropFrames(except: requested, &state) }
-            leaveFairShare(&state)
+            // While the animation plays, the next frames take the place of those that were shown.
+            if isResting { releaseBudget(&state) }
+            return (newest, state.end)
         }
     }
 
@@ -151,19 +143,27 @@ package final class FrameBuffer: Sendable {
     /// Drops the frames beyond the guaranteed ones, and the memory of the decoder if the animation is hidden or
     /// finished. Playback continues, with frames that are decoded again.
     func purge() {
-        if dropFramesAhead({ _ in true }) { releaseDecoderMemory() }
+        if dropFrames(beyond: 0) { releaseDecoderMemory() }
     }
 
-    /// Drops the frames beyond the guaranteed ones, if the animation is hidden or finished.
-    func clearWhileResting() {
-        _ = dropFramesAhead(\.isResting)
-    }
-
+    /// Drops frames beyond the guaranteed ones, the least urgent first.
+    /// - Parameters:
+    ///   - byteCount: The bytes that the animation may keep.
+    ///   - ifResting: Whether an animation that plays keeps its frames.
     /// - Returns: Whether the animation is hidden or finished.
-    private func dropFramesAhead(_ isDropped: (State.Request) -> Bool) -> Bool {
+    @discardableResult
+    func dropFrames(beyond byteCount: Int, ifResting: Bool = false) -> Bool {
         let (frames, isResting) = state.withLock { state in
             let (frames, request) = (state.frames, state.request)
-            if isDropped(request) { dropFrames(except: request.frames.prefix(Self.guaranteedCount), &state) }
+            if request.isResting || !ifResting, state.chargedCount * bytesPerFrame > byteCount {
+                dropFrames(except: request.frames, &state)
+                releaseBudget(&state)
+                for index in request.frames.dropFirst(Self.guaranteedCount).reversed()
+                where state.chargedCount * bytesPerFrame > byteCount {
+                    state.frames[index] = nil
+                    releaseBudget(&state)
+                }
+            }
             return (frames, request.isResting)
         }
         // The frames are released while the lock is free.
@@ -196,21 +196,11 @@ package final class FrameBuffer: Sendable {
     private func stopKeeping(_ state: inout State) {
         state.crowdedSince = budget.departureCount
         dropFrames(except: state.request.frames, &state)
-    }
-
-    /// Drops the least urgent frames if another animation has less than its share of the budget.
-    private func leaveFairShare(_ state: inout State) {
-        guard let share = budget.shareInShortage, state.chargedCount * bytesPerFrame > share else { return }
-        stopKeeping(&state)
-        for index in state.request.frames.reversed() where state.chargedCount * bytesPerFrame > share {
-            state.frames[index] = nil
-            releaseBudget(&state)
-        }
+        releaseBudget(&state)
     }
 
     private func dropFrames(except kept: some Sequence<Int>, _ state: inout State) {
         for index in state.frames.keys where !kept.contains(index) { state.frames[index] = nil }
-        releaseBudget(&state)
     }
 
     /// Gives back the charges that exceed the number of frames, including the one being decoded.
@@ -279,7 +269,7 @@ package final class FrameBuffer: Sendable {
     private enum Step {
         case takeOver(from: any InterruptibleFrameDecoding)
         case decode(Int, WebImage)
-        /// Hidden or finished animations must give up frames for this one.
+        /// Other animations must give up frames for this one.
         case makeRoom
         case releaseMemory
     }
@@ -300,7 +290,7 @@ package final class FrameBuffer: Sendable {
             case nil: return
             case .takeOver(let old): decoder.takeOver(from: old)
             case .releaseMemory: decoder.releaseMemory()
-            case .makeRoom: if budget.clearResting() { state.withLock { $0.request.lacksRoom = false } }
+            case .makeRoom: if budget.makeRoom() { state.withLock { $0.request.lacksRoom = false } }
             case .decode(let index, let image):
                 guard decode(index, of: image, decoder) else { return }
                 if queue.pendingCount > 1 { return submit(isRefilling: true) }
@@ -312,9 +302,9 @@ package final class FrameBuffer: Sendable {
     private func nextStep(_ isRefilling: Bool, _ state: inout State) -> Step? {
         guard !state.isClosed else { return nil }
         state.activity = .running
-        releaseBudget(&state)
         if let next = state.nextDecoder.take() { return .takeOver(from: exchange(&state.decoder, with: next)) }
         if isRefilling || needsRefill(state), let step = nextFrame(&state) { return step }
+        releaseBudget(&state)
         if exchange(&state.isReleaseDue, with: false) { return .releaseMemory }
         state.activity = .idle
         return nil
