@@ -337,7 +337,8 @@ extension PaintableContent {
         } else {
             drawVisible(in: context)
         }
-        displayed.playback?.didDraw(isOnScreen: isOnScreen)
+        displayed.playback?.undrawnSince = nil
+        if let playback = displayed.playback, playback.isAsleep, isOnScreen { playback.wakeAfterDrawing() }
         if let image {
             if !image.isPartial { drawnSide = max(width, height) }
             observer?.didDraw(width: width, height: height)

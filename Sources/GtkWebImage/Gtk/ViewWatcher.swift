@@ -26,7 +26,7 @@ extension UnsafeMutablePointer<GtkWidget> {
     }
 }
 
-/// Calls back once a widget comes into view.
+/// Calls back when a widget comes into view or leaves it.
 ///
 /// GTK has no signal for that, and draws a widget that is scrolled into view from cached nodes, without asking its paintable.
 /// Anything that moves a widget causes a layout, so the watchers of a window check after each one. Nothing runs while nothing
@@ -60,7 +60,7 @@ final class ViewWatcher {
 
         private func didLayOut() {
             MainThreadMeter.measure {
-                watchers.removeAll { $0.object?.look() ?? true }
+                watchers.removeAll { $0.object?.look() == nil }
                 if watchers.isEmpty, let handler = handler.take() { clock.disconnect(handler) }
             }
         }
@@ -68,23 +68,24 @@ final class ViewWatcher {
 
     private let widget: WidgetReference
     private let body: () -> Void
+    /// Whether the widget was in view when it was last mapped.
+    private(set) var isInView: Bool
 
-    /// Starts to watch a widget, until it has come into view or the watcher is released.
-    /// - Parameter body: Called at most once, in a turn of the main loop after the layout.
+    /// Starts to watch a widget, until the watcher is released.
+    /// - Parameter body: Called after each change, in a turn of the main loop after the layout.
     /// - Returns: `nil` if the widget is not in a window.
     init?(_ widget: UnsafeMutablePointer<GtkWidget>, _ body: @escaping () -> Void) {
         guard let clock = gtk_widget_get_frame_clock(widget) else { return nil }
         self.widget = WidgetReference(UnsafeMutableRawPointer(widget))
-        self.body = body
+        (self.body, isInView) = (body, widget.isInView)
         Window.of(clock).add(self)
     }
 
-    /// - Returns: Whether the watch is over.
-    private func look() -> Bool {
-        guard let widget = widget.pointer else { return true }
-        guard gtk_widget_get_mapped(widget) != 0, widget.isInView else { return false }
+    private func look() {
+        guard let widget = widget.pointer, gtk_widget_get_mapped(widget) != 0 else { return }
+        guard widget.isInView != isInView else { return }
+        isInView.toggle()
         // Code of the app must not run within GTK's layout.
         MainLoopDispatcher.shared.dispatch { [weak self] in MainActor.assumeIsolated { self?.body() } }
-        return true
     }
 }

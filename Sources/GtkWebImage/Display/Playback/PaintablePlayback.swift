@@ -10,18 +10,19 @@ final class PaintablePlayback {
     /// Owns this object.
     private weak var content: PaintableContent?
     /// When the first frame began to wait for being drawn, in seconds; `nil` if the displayed frame was drawn.
-    private var undrawnSince: Double?
+    var undrawnSince: Double?
     private(set) var isAsleep = false
-    /// Wakes a playback whose widget is out of view; `nil` if the widget is in view.
+    /// Watches whether the widget is in view, while it is mapped.
     private var watcher: ViewWatcher?
+    private var isInView: Bool { watcher?.isInView != false }
 
     /// Starts playing.
     /// - Returns: `nil` if the image is not animated.
     init?(_ image: WebImage, _ playback: ImagePlayback, in content: PaintableContent) {
         guard let shared = SharedPlayer.player(for: image, playback) else { return nil }
         (self.shared, self.content) = (shared, content)
+        watchView()
         shared.add(self)
-        sleepUnlessInView()
     }
 
     /// Continues with the same image with more pixels or frames.
@@ -52,34 +53,27 @@ final class PaintablePlayback {
     }
 
     func sleep() {
-        watcher = nil
-        isAsleep = true
+        (watcher, isAsleep) = (nil, true)
         shared.updateVisibility()
     }
 
     func wake() {
-        guard isAsleep else { return }
-        let wasOutOfView = watcher.take() != nil
-        isAsleep = false
-        undrawnSince = nil
-        // A player with other viewers has continued.
-        if wasOutOfView { content?.redraw() }
+        guard isAsleep, watcher == nil else { return }
+        (isAsleep, undrawnSince) = (false, nil)
+        watchView()
         shared.updateVisibility()
     }
 
-    /// Records that a frame was drawn, and wakes a sleeping playback. It runs within GTK's snapshot, where nothing may
-    /// change, so the playback wakes in a later turn of the main loop.
-    func didDraw(isOnScreen: Bool) {
-        undrawnSince = nil
-        guard isAsleep, watcher == nil, isOnScreen else { return }
+    /// Wakes a sleeping playback that was drawn on the screen. It runs within GTK's snapshot, where nothing may change, so the
+    /// playback wakes in a later turn of the main loop.
+    func wakeAfterDrawing() {
         MainLoopDispatcher.shared.dispatch { [weak self] in MainActor.assumeIsolated { self?.wake() } }
     }
 
     /// Draws another frame of the player, unless the widget is out of view.
     func frameChanged() {
-        guard watcher == nil else { return }
+        guard isInView else { return }
         content?.redraw()
-        sleepUnlessInView()
         let since = undrawnSince ?? MainLoopClock.shared.now
         undrawnSince = since
         // Hidden windows draw nothing, nor does a paintable that no widget shows.
@@ -88,11 +82,16 @@ final class PaintablePlayback {
 
     /// Sleeps while a mapped widget is out of view, because GTK also draws the changes of such a widget. An unmapped
     /// widget sleeps until it is mapped.
-    private func sleepUnlessInView() {
-        guard !isAsleep, let widget = content?.drawingWidget, gtk_widget_get_mapped(widget) != 0, !widget.isInView
-        else { return }
-        guard let watcher = ViewWatcher(widget, { [weak self] in self?.wake() }) else { return }
-        sleep()
-        self.watcher = watcher
+    private func watchView() {
+        guard let widget = content?.drawingWidget, gtk_widget_get_mapped(widget) != 0 else { return }
+        watcher = ViewWatcher(widget) { [weak self] in self?.viewChanged() }
+        isAsleep = !isInView
+    }
+
+    private func viewChanged() {
+        (isAsleep, undrawnSince) = (!isInView, nil)
+        // A player with other viewers has continued.
+        if isInView { content?.redraw() }
+        shared.updateVisibility()
     }
 }
