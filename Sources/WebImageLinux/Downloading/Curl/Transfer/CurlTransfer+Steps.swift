@@ -24,18 +24,14 @@ struct AppQuestion: Sendable {
     }
 }
 
-// The steps from one exchange to the next: the request modifier, credentials, and redirects.
+// Answers of the request modifier.
 extension CurlTransfer {
     /// The maximum number of times that a load asks for a credential of one server or proxy.
     private static let maximumAttemptCount = 3
 
-    /// Prepares an exchange, which may involve waiting for the request modifier.
-    func prepare(_ next: TransferRequest) -> Outcome {
+    /// Asks the request modifier for the request to send, which may involve waiting.
+    func ask(_ modifier: RequestModifier, about next: TransferRequest) -> Outcome {
         var request = next
-        request.message = request.plainMessage
-        guard !key.connectsOnly, request.target.isSameOrigin(as: url), let modifier = request.modifier else {
-            return use(request.message, for: request)
-        }
         if case .asking(let refused, _) = request.secondRequest, let response = exchange.head {
             request.message.refusal = RequestModifier.Refusal(headers: refused.headers, response: response)
         }
@@ -58,10 +54,7 @@ extension CurlTransfer {
         }
     }
 
-    /// Replaces the exchange by one with the request that the request modifier has returned.
-    ///
-    /// Fails with `invalidRequest` if the modifier refuses the request, and with `invalidURL` if the URL has no host,
-    /// because libcurl would then take the first component of the path as the host.
+    /// Uses the request that the request modifier has returned, unless it refuses or the request is not valid.
     private func use(_ modified: RequestModifier.Request?, for next: TransferRequest) -> Outcome {
         var (request, message) = (next, modified)
         message?.headers = modified?.headers.withUniqueNames(since: next.message.headers) ?? [:]
@@ -75,14 +68,7 @@ extension CurlTransfer {
             let remedy = "Set a method such as GET or POST, of letters, digits and hyphens."
             return .failed(exchange.error(.invalidRequest, reason, remedy: remedy))
         }
-        guard message.url.host()?.isEmpty == false else {
-            let remedy = "Write the host after http:// or https://, as in https://example.org/image.png."
-            return .failed(exchange.error(.invalidURL, "The URL has no host", remedy: remedy))
-        }
-        request.message = message
-        exchange = Exchange(request, budget: budget)
-        isPrepared = true
-        return .nextExchange
+        return prepare(request, as: message)
     }
 }
 
@@ -166,5 +152,32 @@ extension CurlTransfer {
             operation.send(.finished(.failure(error)))
         }
         return nil
+    }
+}
+
+extension Exchange {
+    /// Records that a proxy demands a credential before it connects to the server. The server has not answered then.
+    func receiveRefusalOfProxy() {
+        guard head == nil, let handle, handle.proxyStatus == 407 else { return }
+        let head = ResponseHead(url: request.message.url, status: 407, headers: handle.proxyHeaders)
+        self.head = head
+        verdict = .refused(badStatus(head))
+    }
+
+    /// Records the metadata of a redirect.
+    func noteRedirect() {
+        guard let head else { return }
+        let metadata = head.metadata(comparedMessage, requestTime: requestTime)
+        request.redirects = (comparedMessage, (request.redirects?.responses ?? []) + [(head.status, metadata)])
+    }
+
+    /// The target of a redirect.
+    var redirectTarget: URL? {
+        let location = head?.headers["location"] ?? ""
+        // An empty reference means the same resource (RFC 3986, section 4.4), but libcurl resolves it to the folder.
+        if location.isEmpty || location.hasPrefix("#") { return request.message.url }
+        if let text = handle?.redirectURL { return URL(string: text) }
+        // libcurl knows no target if the exchange was stopped before its end.
+        return URL(string: location, relativeTo: request.message.url)?.absoluteURL
     }
 }

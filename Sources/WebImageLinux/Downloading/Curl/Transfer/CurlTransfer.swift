@@ -9,8 +9,8 @@ typealias TransferNumber = UInt64
 /// One transfer for all operations that want it: an HTTP exchange, or several if the server redirects. Only the network
 /// thread uses it.
 ///
-/// The order is ``prepare(_:)``, then ``launch(on:)``, ``receive(_:)`` for each chunk of the body, and ``conclude(_:)``, which may
-/// prepare the next exchange.
+/// The order is ``prepare(_:as:)``, then ``launch(on:)``, after which the ``Exchange`` receives the response, and
+/// ``conclude(_:)``, which may prepare the next exchange.
 final class CurlTransfer {
     /// What follows an exchange.
     enum Outcome {
@@ -56,7 +56,7 @@ final class CurlTransfer {
         (key, self.number, age) = (request.key, number, operation.request.age)
         (operations, priority) = ([operation], operation.priority)
         exchange = Exchange(request, budget: nil)
-        host = exchange.request.host
+        host = request.host
     }
 
     var url: URL { key.url }
@@ -79,11 +79,32 @@ final class CurlTransfer {
 
 // One exchange, from its request to its end.
 extension CurlTransfer {
+    /// Replaces the exchange by one with another request, or asks the request modifier first.
+    ///
+    /// Fails with `invalidURL` if the URL has no host, because libcurl would then take the first component of the path as
+    /// the host.
+    /// - Parameter modified: The request that the request modifier has returned; `nil` if it was not asked.
+    func prepare(_ next: TransferRequest, as modified: RequestModifier.Request? = nil) -> Outcome {
+        var request = next
+        request.message = modified ?? request.plainMessage
+        if modified == nil, !key.connectsOnly, request.target.isSameOrigin(as: url), let modifier = request.modifier {
+            return ask(modifier, about: request)
+        }
+        guard request.message.url.host()?.isEmpty == false else {
+            let remedy = "Write the host after http:// or https://, as in https://example.org/image.png."
+            return .failed(exchange.error(.invalidURL, "The URL has no host", remedy: remedy))
+        }
+        exchange = Exchange(request, budget: budget)
+        isPrepared = true
+        return .nextExchange
+    }
+
     /// Prepares a handle for the exchange. libcurl starts it when the handle is added to the multi handle.
     func launch(on handle: CurlHandle) {
-        exchange.connectTimeout = connectTimeout
+        let limit = key.options.connectTimeout ?? exchange.request.configuration.connectTimeout
+        exchange.connectTimeout = operations.first?.request.isQuickAttempt == true ? min(limit, .seconds(3)) : limit
         (exchange.handle, exchange.launchedAt) = (handle, .now)
-        handle.set(CURLOPT_CONNECTTIMEOUT_MS, to: max(1, Int(connectTimeout.timeoutMilliseconds)))
+        handle.set(CURLOPT_CONNECTTIMEOUT_MS, to: max(1, Int(exchange.connectTimeout.timeoutMilliseconds)))
         if exchange.connectStart != nil { handle.set(CURLOPT_FRESH_CONNECT, to: 1) }
         exchange.request.configure(handle, priority)
         handle.set(CURLOPT_WRITEDATA, to: Unmanaged.passUnretained(self).toOpaque())
@@ -91,7 +112,8 @@ extension CurlTransfer {
             let transfer = Unmanaged<CurlTransfer>.fromOpaque(context!).takeUnretainedValue()
             // Any other result than the byte count aborts the transfer. For an empty chunk, the count is 0.
             guard count > 0 else { return 0 }
-            return transfer.receive(UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
+            let bytes = UnsafeRawBufferPointer(start: bytes, count: size * count)
+            return transfer.exchange.receive(bytes) { transfer.pass($0) } ? size * count : 0
         }
         handle.set(CURLOPT_HEADERDATA, to: Unmanaged.passUnretained(self).toOpaque())
         handle.setCallback(CURLOPT_HEADERFUNCTION) { line, size, count, context in
@@ -101,23 +123,27 @@ extension CurlTransfer {
         }
     }
 
-    /// Receives the next bytes of the body.
-    /// - Returns: Whether the exchange continues.
-    func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        if exchange.head == nil {
-            exchange.receiveHead()
-            if exchange.resumedCount != nil { exchange.request.resumed?.data.withUnsafeBytes { stream($0) } }
+    /// Passes bytes of the image that have arrived on to the operations.
+    /// - Returns: Whether any load can use them.
+    private func pass(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let (body, enough) = (exchange.body, ImageFormat.longestSniffLength)
+        // The first bytes of the rest pass the resumed part on as well.
+        let isFirst = exchange.receivedCount == bytes.count
+        if isFirst || body.count - bytes.count < enough, body.count >= enough, let error = refusalOfBody {
+            return exchange.fail(error)
         }
-        return exchange.receive(bytes) { bytes in
-            // The resumed part is checked together with the first bytes of the rest.
-            let known = exchange.receivedCount == 0 ? 0 : exchange.body.count
-            let enough = ImageFormat.longestSniffLength
-            guard exchange.keep(bytes) else { return false }
-            if known < enough, exchange.body.count >= enough, let error = refusalOfBody { return exchange.fail(error) }
-            reportProgress()
-            stream(bytes)
-            return true
+        for operation in operations {
+            operation.send(.progress(received: Int64(body.count), expected: exchange.expectedCount))
         }
+        if let isNearlyComplete = exchange.nearsCompletion, isNearlyComplete != exchange.isNearlyComplete {
+            exchange.isNearlyComplete = isNearlyComplete
+            for operation in operations { operation.setNearlyComplete(isNearlyComplete) }
+        }
+        let streaming = exchange.request.decryptor == nil ? operations.filter(\.wantsData) : []
+        guard !streaming.isEmpty else { return true }
+        let data = isFirst && exchange.resumedCount != nil ? body.data : Data(bytes)
+        for operation in streaming { operation.send(.data(data)) }
+        return true
     }
 
     /// The error of a body that no load can use, whatever follows its first bytes. Such a body may be an endless stream.
@@ -147,82 +173,5 @@ extension CurlTransfer {
             exchange.request.resumed = nil
             return prepare(exchange.request)
         }
-    }
-}
-
-// Reports to the operations.
-extension CurlTransfer {
-    private func stream(_ bytes: UnsafeRawBufferPointer) {
-        guard exchange.request.decryptor == nil, bytes.count > 0 else { return }
-        let streaming = operations.filter(\.wantsData)
-        guard !streaming.isEmpty else { return }
-        let data = Data(bytes)
-        for operation in streaming { operation.send(.data(data)) }
-    }
-
-    private func reportProgress() {
-        let (count, expected) = (Int64(exchange.body.count), exchange.expectedCount)
-        for operation in operations { operation.send(.progress(received: count, expected: expected)) }
-        let isNearlyComplete = exchange.nearsCompletion
-        guard let isNearlyComplete, isNearlyComplete != exchange.isNearlyComplete else { return }
-        exchange.isNearlyComplete = isNearlyComplete
-        for operation in operations { operation.setNearlyComplete(isNearlyComplete) }
-    }
-}
-
-// Limits of the time that a transfer may take.
-extension CurlTransfer {
-    /// The time limit for connecting at the launch of an exchange.
-    var connectTimeout: Duration {
-        let limit = key.options.connectTimeout ?? exchange.request.configuration.connectTimeout
-        return operations.first?.request.isQuickAttempt == true ? min(limit, .seconds(3)) : limit
-    }
-
-    /// The end of the time limit for the whole transfer, including redirects but not the time in the queue.
-    var totalDeadline: ContinuousClock.Instant? {
-        exchange.request.totalTimeout.map { createdAt + waitingTime + $0.bounded }
-    }
-
-    /// The time at which the transfer is over or must be checked, unless bytes arrive before. libcurl has time limits
-    /// as well, but none for a transfer that it holds back until another one has connected to the host.
-    var deadline: ContinuousClock.Instant? {
-        if case .asking(let question, _) = phase { return question.deadline }
-        let limits = [exchange.idleDeadline, totalDeadline, exchange.separation.flatMap { $0 > .now ? $0 : nil }]
-        return limits.compactMap { $0 }.min()
-    }
-
-    /// Whether the app has not answered in time, or the transfer has taken too long, or neither the transfer nor its
-    /// socket has received anything for too long.
-    func isOverdue(_ multi: UnsafeMutableRawPointer, now: ContinuousClock.Instant) -> Bool {
-        if case .asking(let question, _) = phase { return isOver(question.deadline, now: now) }
-        if isOver(totalDeadline, now: now) { return true }
-        guard isOver(exchange.idleDeadline, now: now) else { return false }
-        exchange.askSocket(multi, now: now)
-        return isOver(exchange.idleDeadline, now: now)
-    }
-
-    private func isOver(_ deadline: ContinuousClock.Instant?, now: ContinuousClock.Instant) -> Bool {
-        deadline.map { $0 <= now } ?? false
-    }
-
-    /// The error of a transfer that has reached one of its time limits.
-    var tooSlow: ImageError {
-        if case .asking(let question, _) = phase { return question.silence }
-        let limit = isOver(totalDeadline, now: .now) ? exchange.request.totalTimeout : nil
-        guard exchange.pace == nil || exchange.arrival == nil || limit != nil else {
-            let speed = Magnitude.bytes(Exchange.minimumSpeed)
-            let reason = "The server sent less than \(speed) per second while another host waited"
-            let place = "maximumConcurrentTransfers in the downloader's configuration"
-            return exchange.error(.timedOut, reason, remedy: "Load the image again later, or raise \(place).")
-        }
-        let cause =
-            if let limit {
-                "it took longer than \(limit)"
-            } else if exchange.arrival == nil {
-                "there was no connection after \(exchange.connectTimeout)"
-            } else {
-                "nothing arrived for \(exchange.request.idleTimeout)"
-            }
-        return exchange.error(.timedOut, "The request timed out (\(cause))")
     }
 }

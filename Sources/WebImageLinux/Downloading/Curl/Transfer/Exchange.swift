@@ -94,12 +94,13 @@ final class Exchange {
         return headByteCount <= Self.headLimit && headLineCount <= Self.headLineLimit || fail(headTooLarge)
     }
 
-    /// Receives the next bytes of the body, and decodes those of an image.
-    /// - Parameter keep: Receives the bytes of the image, and returns whether it wants more.
+    /// Receives the next bytes of the body, decodes those of an image, and keeps them.
+    /// - Parameter pass: Receives what was kept, and returns whether it wants more.
     /// - Returns: Whether the exchange continues.
-    func receive(_ bytes: UnsafeRawBufferPointer, _ keep: (UnsafeRawBufferPointer) -> Bool) -> Bool {
+    func receive(_ bytes: UnsafeRawBufferPointer, _ pass: (UnsafeRawBufferPointer) -> Bool) -> Bool {
         lastArrival = .now
         bodyByteCount += bytes.count
+        if head == nil { receiveHead() }
         switch verdict {
         case .resumeRefused:
             return false
@@ -107,18 +108,90 @@ final class Exchange {
             // Reading a short error page to its end keeps the connection open for the next request.
             return !hasDiscardedTooMuch
         case .accepted:
-            guard let decoder else { return keep(bytes) }
+            guard let decoder else { return keep(bytes) && pass(bytes) }
             do {
-                return try decoder.decode(bytes, keep)
+                return try decoder.decode(bytes) { keep($0) && pass($0) }
             } catch {
                 return fail(self.error(error))
             }
         }
     }
 
+    /// Reads the head of the last response from libcurl.
+    func readHead() -> ResponseHead {
+        ResponseHead(url: request.message.url, status: handle?.status ?? 0, headers: handle?.responseHeaders ?? [:])
+    }
+
+    /// Reads the head and decides what to do with the body.
+    func receiveHead() {
+        var head = readHead()
+        self.head = head
+        // RFC 9110, 15.4.
+        if [301, 302, 303, 307, 308].contains(head.status), head.headers["location"] != nil {
+            verdict = .redirected
+            return
+        }
+        firstByteAt = .now
+        // A 304 may name the coding of the body that it omits (RFC 9110, section 15.4.5).
+        let field = request.isDecodedByCurl || head.status == 304 ? nil : head.headers["content-encoding"]
+        let coding = field.flatMap { ContentDecoder.isCoded($0) ? $0 : nil }
+        if let modifier = request.key.options.responseModifier ?? request.configuration.responseModifier {
+            guard let modified = modifier.modify(head) else {
+                let remedy = "Return a response from the modifier if this URL may be loaded."
+                verdict = .failed(error(.badResponse, "The response modifier refused the response", remedy: remedy))
+                return
+            }
+            head = modified
+            self.head = modified
+        }
+        switch (head.status, request.part) {
+        case (416, .some): verdict = .resumeRefused
+        case (206, let part?):
+            // The existing part is not encoded.
+            guard coding == nil, let rest = part.body.rest(in: head) else {
+                verdict = .resumeRefused
+                return
+            }
+            (resumedCount, expectedCount) = (rest.start, rest.total)
+            part.body.data.withUnsafeBytes { body.append($0, of: rest.total) }
+        default:
+            expectedCount = head.bodyLength
+            // The server has sent another version, or does not support ranges.
+            if head.status == 200 { request.resumed = nil }
+            if let error = refusal(of: head) {
+                let isRefused = [401, 407].contains(head.status) && handle?.status == head.status
+                verdict = isRefused ? .refused(error) : .failed(error)
+            }
+        }
+        guard case .accepted = verdict else { return }
+        let limit = request.configuration.maximumByteCount
+        if let coding {
+            decoder = ContentDecoder(coding, maximumByteCount: limit)
+            guard decoder != nil else { return verdict = .failed(unknownCoding(coding)) }
+        }
+        if let expectedCount, expectedCount > Int64(limit) { verdict = .failed(bodyTooLarge) }
+    }
+
+    private func refusal(of head: ResponseHead) -> ImageError? {
+        let (validators, configuration) = (request.validators, request.configuration)
+        if head.status == 304, validators.etag != nil || validators.date != nil { return nil }
+        guard configuration.acceptedStatusCodes.contains(head.status) else { return badStatus(head) }
+        if head.status == 206, request.message.headers.field("range") == nil {
+            return error(.badResponse, "The server sent a part of the body although the whole was requested")
+        }
+        guard let accepted = configuration.acceptedContentTypes, let type = head.headers["content-type"] else {
+            return nil
+        }
+        let name = type.prefix { $0 != ";" && $0 != " " }.lowercased()
+        let family = String(name.prefix { $0 != "/" }) + "/*"
+        guard !accepted.contains(name), !accepted.contains(family) else { return nil }
+        let remedy = "Correct the URL, or add the type to acceptedContentTypes in the downloader's configuration."
+        return error(.badContentType, "The server sent the media type \(name), which is not accepted", remedy: remedy)
+    }
+
     /// Keeps bytes of the image.
     /// - Returns: Whether the bytes fit into the limits.
-    func keep(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    private func keep(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let count = body.count + bytes.count
         guard count <= request.configuration.maximumByteCount else { return fail(bodyTooLarge) }
         // libcurl does not check the range of a resumed body.
@@ -127,7 +200,7 @@ final class Exchange {
                 error(.transferIncomplete, "The server sent more of the body than the range that it stated")
             )
         }
-        body.append(bytes)
+        body.append(bytes, of: expectedCount)
         return true
     }
 
@@ -201,4 +274,16 @@ final class Exchange {
         result.isRange = head.status == 206 && resumedCount == nil
         return result
     }
+
+    /// The metadata of a response, including those of the redirects that led to it.
+    func metadata(of head: ResponseHead) -> ResponseMetadata {
+        var metadata = head.metadata(comparedMessage, requestTime: requestTime)
+        metadata.redirects = request.redirects.map {
+            .init($0.responses, to: request.target, unsigned: request.target.withoutSignature, at: Date())
+        }
+        return metadata
+    }
+
+    /// The request that later requests are compared with: the one before the first redirect.
+    var comparedMessage: RequestModifier.Request { request.redirects?.request ?? request.wholeMessage }
 }

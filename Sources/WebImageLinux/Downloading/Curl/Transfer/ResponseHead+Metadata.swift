@@ -3,9 +3,9 @@ import FoundationEssentials
 import WebImageCore
 
 extension ResponseHead {
-    /// The metadata that the caches keep.
+    /// The metadata that the caches keep, of a response that has just arrived.
     /// - Parameter request: The request that the response answers.
-    func metadata(_ request: RequestModifier.Request, requestTime: Date, responseTime: Date) -> ResponseMetadata {
+    func metadata(_ request: RequestModifier.Request, requestTime: Date) -> ResponseMetadata {
         var metadata = ResponseMetadata(contentType: headers["content-type"])
         metadata.etag = headers["etag"]
         metadata.lastModifiedDate = headers["last-modified"].flatMap(Self.date)
@@ -17,8 +17,7 @@ extension ResponseHead {
         metadata.date = headers["date"].flatMap(Self.date)
         metadata.age = headers["age"].flatMap { Int64(digits: $0) }.map { Double($0) }
         metadata.vary = headers["vary"].map { Self.varying($0, request.headers) }
-        metadata.requestTime = requestTime
-        metadata.responseTime = responseTime
+        (metadata.requestTime, metadata.responseTime) = (requestTime, Date())
         return metadata
     }
 

@@ -1,8 +1,5 @@
-internal import CWebImageGLib
 import FoundationEssentials
-import Glibc
 import WebImageCore
-import WebImageSandbox
 
 /// The bytes of a body that have arrived: in memory, or above a limit in a temporary file without a name. The limit is
 /// lower while the memory budget has no room for bodies.
@@ -26,11 +23,12 @@ struct TransferBody {
 
     var count: Int { file?.count ?? memory.count }
 
-    mutating func reserve(_ count: Int64) {
-        memory.reserveCapacity(Int(max(0, min(count, Int64(min(inMemoryBodyLimit, Self.reserveLimit))))))
-    }
-
-    mutating func append(_ bytes: UnsafeRawBufferPointer) {
+    /// Adds bytes.
+    /// - Parameter expected: The length of the whole body, for which memory is reserved; `nil` if it is not known.
+    mutating func append(_ bytes: UnsafeRawBufferPointer, of expected: Int64?) {
+        if count == 0, let expected {
+            memory.reserveCapacity(Int(max(0, min(expected, Int64(min(inMemoryBodyLimit, Self.reserveLimit))))))
+        }
         if file == nil, !hasFailed, memory.count + bytes.count > memoryLimit { spill() }
         if let file, !file.append(bytes) {
             // The disk is full, so the body returns to memory.
@@ -73,59 +71,5 @@ struct TransferBody {
         }
         self.file = file
         memory = Data()
-    }
-}
-
-/// A temporary file without a name. The kernel deletes it once its descriptor and all mappings are closed.
-private final class SpillFile {
-    /// A directory on disk. /tmp may be in memory (file-hierarchy(7)).
-    static let directory = "/var/tmp"
-
-    private let descriptor: Int32
-    private(set) var count = 0
-
-    init?() {
-        var template = Array("\(Self.directory)/web-image-XXXXXX".utf8CString)
-        descriptor = g_mkstemp_full(&template, O_RDWR | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { return nil }
-        unlink(template)
-    }
-
-    deinit {
-        close(descriptor)
-    }
-
-    /// - Returns: Whether all bytes were written. If not, none of them count.
-    func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard FileStore.allowsFile(of: count + bytes.count) else { return false }
-        var written = 0
-        while written < bytes.count {
-            let result = pwrite(descriptor, bytes.baseAddress! + written, bytes.count - written, off_t(count + written))
-            if result < 0, errno == EINTR { continue }
-            guard result > 0 else { return false }
-            written += result
-        }
-        count += bytes.count
-        return true
-    }
-
-    var data: Data {
-        guard count > 0 else { return Data() }
-        return MappedFiles.map(descriptor, byteCount: count) ?? contents
-    }
-
-    private var contents: Data {
-        var data = Data(count: count)
-        let readCount = data.withUnsafeMutableBytes { buffer in
-            var position = 0
-            while position < buffer.count {
-                let result = pread(descriptor, buffer.baseAddress! + position, buffer.count - position, off_t(position))
-                if result < 0, errno == EINTR { continue }
-                guard result > 0 else { break }
-                position += result
-            }
-            return position
-        }
-        return data.prefix(readCount)
     }
 }
