@@ -103,13 +103,13 @@ struct QuotedLimitTests {
             "Transfers",
             is: downloader.maximumConcurrentTransfers,
             "{number} transfers (?:run )?at (?:a time|once)",
-            "Transfers at a time, and of one host \\| {number},"
+            "Transfers, and of one server \\| {number},"
         ),
         Limit(
-            "Transfers of a host",
+            "Transfers of a server",
             is: downloader.maximumTransfersPerHost,
-            "{number} of them from one host",
-            "Transfers at a time, and of one host \\| \\d+, {number}"
+            "{number} of them from one server",
+            "Transfers, and of one server \\| \\d+, {number}"
         ),
         Limit("Starts a second", is: downloader.rateLimit?.perSecond, "at most {number} transfers a second start"),
         Limit("Starts at once", is: Double(downloader.rateLimit?.burst ?? 0), "and {number} at once after a pause"),

@@ -6,12 +6,12 @@ extension ImageDownloader {
     public struct Configuration: Sendable {
         /// The maximum number of concurrent transfers. Further transfers wait by priority. Default: 24.
         ///
-        /// A quarter of them is reserved for hosts with few running transfers. If such a host finds no room, a transfer of no
+        /// A quarter of them is reserved for servers with few running transfers. If such a server finds no room, a transfer of no
         /// higher priority fails if it has received less than 256 bytes per second over a third of ``idleTimeout``, over https over
         /// at least 64 seconds.
         public var maximumConcurrentTransfers = 24
-        /// The maximum number of concurrent transfers from one host. It also applies to HTTP/2, so that the most urgent
-        /// images arrive first. Default: 6.
+        /// The maximum number of concurrent transfers from one server, which is a scheme, host and port. It also applies to
+        /// HTTP/2, so that the most urgent images arrive first. Default: 6.
         public var maximumTransfersPerHost = 6
         /// The order in which transfers of the same priority start. Loads that wait in a manager before their transfer
         /// keep the order that was set when the manager was created. Default: first in, first out.
@@ -209,14 +209,16 @@ enum PinnedKeys {
     }
 }
 
-extension URL {
-    /// Whether two URLs have the same scheme, host and port (RFC 6454, 4).
-    func isSameOrigin(as other: URL) -> Bool {
-        origin == other.origin
-    }
+/// The scheme, host and port of a URL (RFC 6454, 4), which name one server.
+struct Origin: Hashable {
+    let scheme: String
+    let host: String
+    let port: Int
+}
 
-    var origin: String {
+extension URL {
+    var origin: Origin {
         let scheme = scheme?.lowercased() ?? ""
-        return "\(scheme)://\(host()?.lowercased() ?? ""):\(port ?? (scheme == "https" ? 443 : 80))"
+        return Origin(scheme: scheme, host: host()?.lowercased() ?? "", port: port ?? (scheme == "https" ? 443 : 80))
     }
 }

@@ -111,6 +111,20 @@ struct QueueTests {
         for download in held { _ = try download.end() }
     }
 
+    @Test("A server that does not answer holds up no other port of its host")
+    func perPort() throws {
+        let gate = ServerGate()
+        let slow = try server(holding: gate) { _ in true }
+        let quick = try LocalImageServer { _ in .ok(Data(count: 10), contentType: "image/png") }
+        let downloader = ImageDownloader()
+        let held = (0..<7).map { Download(downloader, slow.url("/\($0)"), priority: .high) }
+        #expect(EventLog<Int>.poll { gate.waitingCount == 6 && downloader.transferCounts == (6, 1) })
+        #expect(try Download(downloader, quick.url("/a")).end().data.count == 10)
+        #expect(gate.waitingCount == 6 && held.allSatisfy { $0.results.isEmpty })
+        gate.open()
+        for download in held { _ = try download.end() }
+    }
+
     /// Other names of 127.0.0.1, each of which counts as a host.
     private static let names = ["localhost", "127.1", "127.0.1", "2130706433", "0x7f000001", "0x7f.1", "017700000001"]
 

@@ -28,7 +28,7 @@ extension CurlThread {
                 repeatExchange(of: transfer)
                 continue
             }
-            if let lookup = lookupEnd(of: transfer, handle, code) { queue.note(lookup, of: transfer.host) }
+            if let lookup = lookupEnd(of: transfer, handle, code) { queue.note(lookup, of: transfer.origin.host) }
             let outcome = transfer.conclude(code)
             // The handle is released only now, because libcurl keeps the status and the metrics in it.
             transfer.exchange.handle = nil
@@ -39,8 +39,8 @@ extension CurlThread {
         return hasEnded
     }
 
-    /// Ends transfers that have received nothing for too long. If there are none and another host waits for room, it ends
-    /// one transfer that receives too little, on the host with the most running transfers.
+    /// Ends transfers that have received nothing for too long. If there are none and another server waits for room, it ends
+    /// one transfer that receives too little, of the server with the most running transfers.
     /// - Returns: Whether any transfer was ended.
     func endSlowTransfers() -> Bool {
         let now = ContinuousClock.now
@@ -49,17 +49,17 @@ extension CurlThread {
         if let waiting = queue.starvation() {
             let slow = running.filter { transfer in
                 guard transfer.priority.rank <= waiting.rank,
-                    queue.runningCount(of: transfer.host) > waiting.runningCount
+                    queue.runningCount(of: transfer.origin) > waiting.runningCount
                 else {
                     transfer.exchange.pace = nil
                     return false
                 }
                 return transfer.exchange.isTooSlow(now: now)
             }
-            let slowest = slow.max { queue.runningCount(of: $0.host) < queue.runningCount(of: $1.host) }
+            let slowest = slow.max { queue.runningCount(of: $0.origin) < queue.runningCount(of: $1.origin) }
             if ended.isEmpty, let slowest {
                 ended = [slowest]
-                queue.favorHosts(with: waiting.runningCount)
+                queue.favorServers(with: waiting.runningCount)
             }
         } else {
             for transfer in running { transfer.exchange.pace = nil }
@@ -77,7 +77,7 @@ extension CurlThread {
         for transfer in running {
             guard let end = transfer.exchange.separation, end <= now else { continue }
             let start = transfer.exchange.launchedAt
-            if running.contains(where: { $0.host == transfer.host && $0.exchange.launchedAt < start }) {
+            if running.contains(where: { $0.origin == transfer.origin && $0.exchange.launchedAt < start }) {
                 repeatExchange(of: transfer, since: start)
             }
         }
@@ -136,7 +136,7 @@ extension CurlThread {
         handle.map(remove)
         switch transfer.phase {
         case .queued: queue.remove(transfer)
-        case .running: queue.leave(transfer.host, lookup)
+        case .running: queue.leave(transfer.origin, lookup)
         case .asking(_, let task): task.cancel()
         }
         active[transfer.number] = nil
@@ -151,7 +151,8 @@ extension CurlThread {
     private func lookupEnd(of transfer: CurlTransfer, _ handle: CurlHandle, _ code: CURLcode? = nil) -> LookupEnd? {
         let isUnknown = code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY
         if isUnknown || handle.hasAddress || handle.isConnected { return .answered }
-        let isKnown = running.contains { $0.host == transfer.host && $0.exchange.handle?.hasAddress == true }
+        let host = transfer.origin.host
+        let isKnown = running.contains { $0.origin.host == host && $0.exchange.handle?.hasAddress == true }
         return isKnown ? nil : .leftBehind
     }
 }

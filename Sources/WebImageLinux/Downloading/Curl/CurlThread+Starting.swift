@@ -36,15 +36,15 @@ extension CurlThread {
         case .finished(let result): finish(transfer, result)
         case .question(let question): ask(question, for: transfer)
         case .nextExchange:
-            let host = transfer.exchange.request.host
-            // The transfer waits for its turn if it has given up its place for a question, or if the exchange has another host
-            // than the last one, and that host has no room.
-            if case .running = transfer.phase, host == transfer.host || queue.move(transfer, to: host) {
+            let origin = transfer.exchange.request.origin
+            // The transfer waits for its turn if it has given up its place for a question, or if the exchange has another server
+            // than the last one, and that server has no room.
+            if case .running = transfer.phase, origin == transfer.origin || queue.move(transfer, to: origin) {
                 chooseProxy(for: transfer)
             } else {
                 withdraw(transfer)
                 giveTokenBack(of: transfer)
-                transfer.host = host
+                transfer.origin = origin
                 queue.push(transfer, isResumed: true)
             }
         }
@@ -83,7 +83,7 @@ extension CurlThread {
     }
 
     func launch(_ transfer: CurlTransfer) {
-        if let pause = pauses[transfer.exchange.request.message.url.origin], pause.end > .now {
+        if let pause = pauses[transfer.exchange.request.origin], pause.end > .now {
             return finish(transfer, .failure(transfer.exchange.paused(until: pause.end, status: pause.status)))
         }
         guard let handle = CurlHandle() else {

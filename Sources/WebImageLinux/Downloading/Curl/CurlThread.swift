@@ -31,9 +31,9 @@ final class CurlThread {
     /// Whether the next transfer waits until bodies have been decoded.
     var isWaitingForRoom = false
     /// The servers that have said when they may be asked again (Retry-After), by origin.
-    var pauses: [String: (end: ContinuousClock.Instant, status: Int)] = [:]
+    var pauses: [Origin: (end: ContinuousClock.Instant, status: Int)] = [:]
     /// The origins with HTTP/1.1, where a connection without a request is closed, even if it was open before.
-    var unsharedOrigins: Set<String> = []
+    var unsharedOrigins: Set<Origin> = []
     var serial = Serial()
     /// Whether the downloader was released: the thread ends after the remaining transfers.
     private var isStopping = false

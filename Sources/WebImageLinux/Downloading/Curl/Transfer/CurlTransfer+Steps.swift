@@ -80,7 +80,7 @@ extension CurlTransfer {
         exchange.challenge = Challenge(exchange)
         var request = exchange.request
         guard case .notAsked = request.secondRequest, exchange.handle?.status == 401, request.modifier != nil,
-            request.target.isSameOrigin(as: url)
+            request.target.origin == url.origin
         else { return askForCredential(insteadOf: error) }
         exchange.request.secondRequest = .asked
         request.secondRequest = .asking(insteadOf: request.message, error)
@@ -99,7 +99,7 @@ extension CurlTransfer {
         exchange.request.attemptCounts[party] = attempt
         let demand = ImageDownloader.CredentialRequest(
             url: request.message.url,
-            host: party.isProxy ? request.proxy.host(for: request.message.url) : request.host,
+            host: party.isProxy ? request.proxy.host(for: request.message.url) : request.origin.host,
             isFromProxy: party.isProxy,
             realm: challenge.realm,
             attempt: attempt

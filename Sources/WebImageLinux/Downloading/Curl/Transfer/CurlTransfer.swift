@@ -26,7 +26,7 @@ final class CurlTransfer {
 
     /// The progress of the transfer.
     enum Phase {
-        /// The transfer waits for a place, under a number in the queue of its host.
+        /// The transfer waits for a place, under a number in the queue of its server.
         case queued(number: UInt64, since: ContinuousClock.Instant)
         case running
         /// The transfer waits for an answer of the app, whose closure the task runs. It occupies no place, so that other
@@ -41,8 +41,8 @@ final class CurlTransfer {
     var operations: [CurlFetchOperation]
     var priority: ImagePriority
     var phase = Phase.queued(number: 0, since: .now)
-    /// The host whose limit the transfer counts against.
-    var host: String
+    /// The server whose limit the transfer counts against.
+    var origin: Origin
     /// Whether the rate limit counts the transfer.
     var hasToken = false
     let createdAt = ContinuousClock.now
@@ -56,11 +56,11 @@ final class CurlTransfer {
         (key, self.number, age) = (request.key, number, operation.request.age)
         (operations, priority) = ([operation], operation.priority)
         exchange = Exchange(request, budget: nil)
-        host = request.host
+        origin = request.origin
     }
 
     var url: URL { key.url }
-    /// The number of the transfer in the queue of its host.
+    /// The number of the transfer in the queue of its server.
     var queueNumber: UInt64? { if case .queued(let number, _) = phase { number } else { nil } }
     /// The memory budget of the load that requested the transfer first.
     var budget: MemoryBudget? { operations.first?.request.budget }
@@ -87,7 +87,7 @@ extension CurlTransfer {
     func prepare(_ next: TransferRequest, as modified: RequestModifier.Request? = nil) -> Outcome {
         var request = next
         request.message = modified ?? request.plainMessage
-        if modified == nil, !key.connectsOnly, request.target.isSameOrigin(as: url), let modifier = request.modifier {
+        if modified == nil, !key.connectsOnly, request.target.origin == url.origin, let modifier = request.modifier {
             return ask(modifier, about: request)
         }
         guard request.message.url.host()?.isEmpty == false else {

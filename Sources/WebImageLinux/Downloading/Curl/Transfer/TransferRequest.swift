@@ -73,7 +73,7 @@ struct TransferRequest {
     var plainMessage: RequestModifier.Request {
         var headers = key.defaultHeaders.replacingFields(with: ["User-Agent": configuration.userAgent])
             .replacingFields(with: configuration.headers)
-        if target.isSameOrigin(as: key.url) {
+        if target.origin == key.url.origin {
             headers = headers.replacingFields(with: key.options.headers)
         } else {
             headers = headers.filter { !Self.secretFields.contains($0.key.lowercased()) }
@@ -96,8 +96,7 @@ struct TransferRequest {
     var isHTTPS: Bool { message.url.scheme?.lowercased() == "https" }
     /// Whether the exchange must use TLS.
     var isSecure: Bool { requiresTLS || isHTTPS }
-    /// The host of the request, in lower case.
-    var host: String { message.url.host()?.lowercased() ?? "" }
+    var origin: Origin { message.url.origin }
 
     /// The part of the body whose rest is requested, and the If-Range condition for its version.
     var part: (body: PartialBody, condition: String)? {
@@ -127,7 +126,7 @@ struct TransferRequest {
     /// the request or its URL. libcurl reads a credential from the URL itself, unless the target of a redirect does not repeat it.
     var credential: (credential: NetworkOptions.Credential, schemes: Int)? {
         if let answer = answers[party(isProxy: false)] { return (answer.credential, answer.scheme.rawValue) }
-        guard message.url.isSameOrigin(as: key.url) else { return nil }
+        guard message.url.origin == key.url.origin else { return nil }
         if let credential = key.options.credential {
             return (credential, Challenge.Scheme.basic.rawValue | Challenge.Scheme.digest.rawValue)
         }
@@ -155,7 +154,7 @@ struct TransferRequest {
 
     /// The server or the proxy of the exchange.
     func party(isProxy: Bool) -> Challenge.Party {
-        Challenge.Party(isProxy: isProxy, name: isProxy ? proxy.name(for: message.url) : message.url.origin)
+        Challenge.Party(isProxy: isProxy, name: isProxy ? proxy.name(for: message.url) : "\(origin)")
     }
 }
 
