@@ -19,13 +19,14 @@ final class CurlThread {
     /// The transfers that have left the queue and have deadlines: running transfers, and transfers that ask the app.
     var active: [TransferNumber: CurlTransfer] = [:]
     var resumableBodies = ResumableBodies()
-    var bucket: TokenBucket?
-    /// When the rate limit allows the next transfer; `nil` if it does not delay any.
-    var nextToken: ContinuousClock.Instant?
     /// When the machine woke up or changed the network. Connections from before may be dead.
     var networkChange: ContinuousClock.Instant?
     /// The seconds for which idle connections are kept.
-    static let idleAge = 118
+    private static let idleAge = 118
+    /// The longest time for which a server's Retry-After is respected.
+    private static let longestPause = Duration.seconds(300)
+    /// Where decryptors of the app run.
+    private static let decryption = WorkQueue(name: "gwi-decrypt", threadCount: 2)
     /// When the thread last began to wait, and that time on the clock that stops while the machine sleeps.
     private var waitStart = (time: ContinuousClock.now, awakeTime: SuspendingClock.now)
     /// Whether the next transfer waits until bodies have been decoded.
@@ -110,16 +111,6 @@ final class CurlThread {
         if elapsed - (SuspendingClock.now - waitStart.awakeTime) > .seconds(1) { networkChange = .now }
     }
 
-    /// The longest time to wait for an event, in milliseconds.
-    private var pollTimeout: Int32 {
-        let now = ContinuousClock.now
-        let rest = transfers.isEmpty ? commands.idleTime : .seconds(60)
-        let check = now + (queue.starvation() == nil ? rest : .milliseconds(500))
-        let deadlines = active.values.map(\.deadline) + [nextToken, queue.nextLookup, check]
-        let first = deadlines.lazy.compactMap { $0 }.min() ?? now
-        return max(1, (first - now).timeoutMilliseconds.boundedSum(1))
-    }
-
     private func configure() {
         configuration = commands.configuration
         isSuspended = commands.isSuspended
@@ -131,9 +122,6 @@ final class CurlThread {
             CURLMOPT_MAXCONNECTS,
             min(max(32, configuration.maximumConcurrentTransfers.boundedProduct(4)), Int(Int32.max))
         )
-        if bucket?.limit != configuration.rateLimit {
-            bucket = configuration.rateLimit.map { TokenBucket($0, now: .now) }
-        }
     }
 }
 
@@ -161,8 +149,7 @@ extension CurlThread {
             guard let transfer = active[number], case .running = transfer.phase, transfer.exchange.handle == nil else {
                 return
             }
-            transfer.exchange.request.proxy = choice
-            launch(transfer)
+            launch(transfer, through: choice)
         case .useAnswer(let number, let answer):
             if let transfer = active[number] { proceed(transfer, answer(transfer)) }
         case .useRoom:
@@ -222,5 +209,174 @@ extension CurlThread {
         guard priority != transfer.priority else { return }
         transfer.priority = priority
         queue.updatePriority(of: transfer)
+    }
+}
+
+// The way of a transfer.
+extension CurlThread {
+    private func startWaitingTransfers() {
+        queue.resume()
+        while !isSuspended, !isWaitingForRoom, let transfer = queue.start() {
+            active[transfer.number] = transfer
+            guard !transfer.isPrepared else {
+                launch(transfer)
+                continue
+            }
+            transfer.exchange.request.configuration = configuration
+            if transfer.key.validators == nil { transfer.exchange.request.resumed = resumableBodies.take(transfer.key) }
+            proceed(transfer, transfer.prepare(transfer.exchange.request))
+        }
+        guard let budget = queue.fullBudget else { return }
+        isWaitingForRoom = true
+        budget.whenRoomForBody { [commands] in commands.post(.useRoom) }
+    }
+
+    /// Continues after an exchange or its preparation.
+    private func proceed(_ transfer: CurlTransfer, _ outcome: CurlTransfer.Outcome) {
+        switch outcome {
+        case .finished(let result): finish(transfer, result)
+        case .question(let question):
+            // The transfer gives up its place until the app answers.
+            withdraw(transfer, usesToken: true)
+            active[transfer.number] = transfer
+            let task = Task.detached(priority: transfer.priority.taskPriority) { [commands, number = transfer.number] in
+                commands.post(.useAnswer(number, await question.answer()))
+            }
+            transfer.phase = .asking(question, task)
+        case .nextExchange:
+            let origin = transfer.exchange.request.origin
+            // The transfer waits for its turn if it has given up its place for a question, or if the exchange has another server
+            // than the last one, and that server has no room.
+            if case .running = transfer.phase, origin == transfer.origin || queue.move(transfer, to: origin) {
+                launch(transfer)
+            } else {
+                withdraw(transfer, usesToken: false)
+                queue.push(transfer)
+            }
+        }
+    }
+
+    /// Launches the exchange of a transfer. If the desktop must be asked for the proxy, its answer launches the exchange.
+    /// - Parameter known: The proxy if it is known.
+    func launch(_ transfer: CurlTransfer, through known: ProxyChoice? = nil) {
+        let exchange = transfer.exchange
+        guard let proxy = known ?? proxy(for: transfer) else { return }
+        exchange.request.proxy = proxy
+        if let pause = pauses[exchange.request.origin], pause.end > .now {
+            return finish(transfer, .failure(exchange.paused(until: pause.end, status: pause.status)))
+        }
+        guard let handle = CurlHandle() else {
+            return finish(transfer, .failure(exchange.error(.connectionFailed, "libcurl is out of memory")))
+        }
+        // libcurl has no other way to close idle connections, and counts whole seconds.
+        let age = networkChange.map { Int(bounded: (ContinuousClock.now - $0) / .seconds(1)) - 1 } ?? Self.idleAge
+        handle.set(CURLOPT_MAXAGE_CONN, to: max(1, min(age, Self.idleAge)))
+        handle.set(CURLOPT_SHARE, to: sharedState.share(for: transfer.key.options))
+        transfer.launch(on: handle)
+        let code = curl_multi_add_handle(multi, handle.easy)
+        if code != CURLM_OK {
+            let cause = String(cString: curl_multi_strerror(code))
+            finish(transfer, .failure(exchange.error(.connectionFailed, "libcurl cannot start (\(cause))")))
+        }
+    }
+
+    /// The proxy of an exchange; `nil` if a command brings the answer of the desktop later.
+    private func proxy(for transfer: CurlTransfer) -> ProxyChoice? {
+        switch configuration.proxy {
+        case .none: return .direct
+        case .environment: return .environment
+        case .fixed(let url): return .fixed(url.absoluteString)
+        case .system:
+            let (commands, number) = (commands, transfer.number)
+            let url = transfer.exchange.request.message.url
+            return commands.proxyResolver.choice(for: url) { commands.post(.useProxy(number, $0)) }
+        }
+    }
+
+    /// Concludes the exchanges that libcurl has ended.
+    /// - Returns: Whether there were any.
+    private func concludeExchanges() -> Bool {
+        var messageCount: Int32 = 0
+        var hasEnded = false
+        while let message = curl_multi_info_read(multi, &messageCount)?.pointee {
+            guard message.msg == CURLMSG_DONE,
+                let transfer = active.values.first(where: { $0.exchange.handle?.easy == message.easy_handle }),
+                case let exchange = transfer.exchange, let handle = exchange.handle
+            else { continue }
+            hasEnded = true
+            let (origin, code) = (exchange.request.origin, message.data.result)
+            if handle.long(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_1_1) { unsharedOrigins.insert(origin) }
+            guard !exchange.needsFreshConnection(after: code) else {
+                repeatExchange(of: transfer)
+                continue
+            }
+            if let lookup = lookupEnd(of: exchange, handle, code) { queue.note(lookup, of: origin.host) }
+            let outcome = transfer.conclude(code)
+            // The handle is released only now, because libcurl keeps the status and the metrics in it.
+            exchange.handle = nil
+            remove(handle)
+            if case .finished(.failure(let error)) = outcome { notePause(error, origin) }
+            proceed(transfer, outcome)
+        }
+        return hasEnded
+    }
+
+    private func notePause(_ error: ImageError, _ origin: Origin) {
+        guard error.isTransient, let pause = error.retryAfter, let status = error.httpStatus else { return }
+        pauses = pauses.filter { $0.value.end > .now }
+        pauses[origin] = (.now + min(pause, Self.longestPause), status)
+    }
+
+    /// Ends a transfer: it gives up what it occupies, and its operations get the result. A transfer whose operations were all
+    /// cancelled has none, and uses up its token.
+    func finish(_ transfer: CurlTransfer, _ result: Result<LoaderResult, ImageError>) {
+        guard transfers[transfer.key] === transfer else { return }
+        let (url, operations, exchange) = (transfer.url, transfer.operations, transfer.exchange)
+        transfers[transfer.key] = nil
+        withdraw(transfer, usesToken: operations.isEmpty)
+        if case .failure = result, configuration.resumableByteCount > 0, let body = exchange.partialBody {
+            resumableBodies.put(body, for: transfer.key, limit: configuration.resumableByteCount)
+        }
+        guard case .success(let loaded) = result, !loaded.isNotModified, let head = exchange.head,
+            let decryptor = exchange.request.decryptor
+        else {
+            for operation in operations { operation.send(.finished(result)) }
+            return
+        }
+        let code = Self.decryption.start()
+        guard code == 0 else {
+            for operation in operations { operation.send(.finished(.failure(.noThread(for: url, code)))) }
+            return
+        }
+        Self.decryption.submit(priority: transfer.priority) {
+            let decrypted = decryptor.result(of: loaded, head, url: url)
+            for operation in operations { operation.send(.finished(decrypted)) }
+        }
+    }
+
+    /// Takes a transfer out of its phase: it gives up its place or its question, and its handle.
+    private func withdraw(_ transfer: CurlTransfer, usesToken: Bool) {
+        if let handle = transfer.exchange.handle.take() {
+            let lookup = lookupEnd(of: transfer.exchange, handle)
+            remove(handle)
+            if let lookup { queue.note(lookup, of: transfer.origin.host) }
+        }
+        if case .asking(_, let task) = transfer.phase { task.cancel() }
+        queue.remove(transfer, usesToken: usesToken)
+        active[transfer.number] = nil
+    }
+
+    /// Ends the transfer of a handle, which may be freed only afterwards.
+    func remove(_ handle: CurlHandle) {
+        withExtendedLifetime(handle) { _ = curl_multi_remove_handle(multi, handle.easy) }
+    }
+
+    /// The end of the lookup of an exchange; `nil` if another exchange with the host has an address.
+    private func lookupEnd(of exchange: Exchange, _ handle: CurlHandle, _ code: CURLcode? = nil) -> LookupEnd? {
+        let isUnknown = code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY
+        if isUnknown || handle.hasAddress || handle.isConnected { return .answered }
+        let host = exchange.request.origin.host
+        let isKnown = running.contains { $0.origin.host == host && $0.exchange.handle?.hasAddress == true }
+        return isKnown ? nil : .leftBehind
     }
 }

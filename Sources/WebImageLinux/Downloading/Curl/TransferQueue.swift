@@ -10,8 +10,7 @@ struct TransferQueue {
     private struct Turn: Equatable {
         let priority: ImagePriority
         let runningCount: Int
-        /// The transfer, by its number in the queue of the server.
-        let transfer: UInt64
+        let transfer: TransferNumber
     }
 
     private struct Server {
@@ -31,21 +30,30 @@ struct TransferQueue {
     private var favoredCount = 0
     private(set) var waitingCount = 0
     private(set) var runningCount = 0
-    private var lookups = LookupLimit()
+    private var bucket: TokenBucket?
+    /// When the rate limit allows the next transfer; `nil` if it does not delay any.
+    private var nextToken: ContinuousClock.Instant?
+    /// The budget that has no room for the body of the next transfer; `nil` if no transfer waits for room.
+    private(set) var fullBudget: MemoryBudget?
+    private var lookups: [String: LookupLimit] = [:]
 
     mutating func configure(_ configuration: ImageDownloader.Configuration) {
         totalLimit = max(1, configuration.maximumConcurrentTransfers)
         serverLimit = max(1, configuration.maximumTransfersPerHost)
         order = configuration.transferOrder == .lastInFirstOut ? .newestFirst : .oldestFirst
         for origin in Array(servers.keys) { update(origin) }
+        if bucket?.limit != configuration.rateLimit {
+            bucket = configuration.rateLimit.map { TokenBucket($0, now: .now) }
+        }
     }
 
-    /// - Parameter isResumed: Whether the transfer had a turn before and precedes others of its priority.
-    mutating func push(_ transfer: CurlTransfer, isResumed: Bool = false) {
+    /// Adds a transfer. One that had a turn before precedes others of its priority.
+    mutating func push(_ transfer: CurlTransfer) {
+        transfer.origin = transfer.exchange.request.message.url.origin
         let number = servers[transfer.origin, default: Server()].waiting.push(
             transfer,
             transfer.priority,
-            isResumed: isResumed,
+            isResumed: transfer.isPrepared,
             age: transfer.age
         )
         transfer.phase = .queued(number: number, since: .now)
@@ -53,37 +61,36 @@ struct TransferQueue {
         update(transfer.origin)
     }
 
-    /// Removes a waiting transfer.
-    mutating func remove(_ transfer: CurlTransfer) {
-        guard let number = transfer.queueNumber else { return }
-        if servers[transfer.origin]?.waiting.remove(number) != nil { waitingCount -= 1 }
-        update(transfer.origin)
-    }
-
     /// Moves a waiting transfer to its new priority.
     mutating func updatePriority(of transfer: CurlTransfer) {
-        guard let number = transfer.queueNumber else { return }
+        guard case .queued(let number, _) = transfer.phase else { return }
         servers[transfer.origin]?.waiting.move(number, to: transfer.priority)
         update(transfer.origin)
     }
 
-    /// The next transfer that may run.
-    mutating func next() -> CurlTransfer? {
+    /// Starts the next transfer that may run.
+    mutating func start() -> CurlTransfer? {
         while let origin = nextServer() {
-            if !pause(origin) { return servers[origin]?.waiting.first(order) }
+            guard !pause(origin) else { continue }
+            guard let transfer = servers[origin]?.waiting.first(order),
+                case .queued(let number, let time) = transfer.phase
+            else { return nil }
+            // All other transfers wait behind a body without room, so that the order is kept.
+            if let budget = transfer.budget, !budget.hasRoomForBody {
+                fullBudget = budget
+                return nil
+            }
+            nextToken = bucket?.take(now: .now).map { .now + $0 }
+            guard nextToken == nil else { return nil }
+            _ = servers[origin]?.waiting.remove(number)
+            waitingCount -= 1
+            favoredCount = 0
+            (transfer.phase, transfer.hasToken) = (.running, bucket != nil)
+            transfer.waitingTime += .now - time
+            enter(origin)
+            return transfer
         }
         return nil
-    }
-
-    /// Counts the transfer that ``next()`` has returned as running.
-    mutating func start(_ transfer: CurlTransfer) {
-        guard case .queued(let number, let time) = transfer.phase else { return }
-        _ = servers[transfer.origin]?.waiting.remove(number)
-        transfer.phase = .running
-        transfer.waitingTime += .now - time
-        waitingCount -= 1
-        favoredCount = 0
-        enter(transfer.origin)
     }
 
     /// Moves a running transfer to another server, such as the target of a redirect.
@@ -94,6 +101,22 @@ struct TransferQueue {
         transfer.origin = origin
         enter(origin)
         return true
+    }
+
+    /// Removes a transfer that waits or runs.
+    /// - Parameter usesToken: Whether the transfer uses up its token of the rate limit.
+    mutating func remove(_ transfer: CurlTransfer, usesToken: Bool) {
+        if transfer.hasToken, !usesToken {
+            transfer.hasToken = false
+            bucket?.giveBack()
+        }
+        switch transfer.phase {
+        case .queued(let number, _):
+            if servers[transfer.origin]?.waiting.remove(number) != nil { waitingCount -= 1 }
+            update(transfer.origin)
+        case .running: leave(transfer.origin)
+        case .asking: break
+        }
     }
 
     /// The priority and the number of running transfers of a server that waits for room although it has less than its
@@ -112,37 +135,35 @@ struct TransferQueue {
     private mutating func enter(_ origin: Origin) {
         servers[origin, default: Server()].runningCount += 1
         runningCount += 1
-        lookups.noteStart(for: origin.host, now: .now)
+        lookups[origin.host]?.noteStart(now: .now)
         update(origin)
     }
 
-    /// - Parameter lookup: The end of the lookup of a transfer that leaves its server.
-    mutating func leave(_ origin: Origin, _ lookup: LookupEnd? = nil) {
-        if let lookup { note(lookup, of: origin.host) }
-        guard runningCount(of: origin) > 0 else { return }
+    private mutating func leave(_ origin: Origin) {
         servers[origin]?.runningCount -= 1
         runningCount -= 1
         update(origin)
     }
 
-    /// When the next host that waits because of its lookups may be looked up.
-    var nextLookup: ContinuousClock.Instant? { lookups.nextStart }
+    /// When the rate limit or the lookups of a host allow the next transfer to start; `nil` if they delay none.
+    var nextStart: ContinuousClock.Instant? { (lookups.values.map(\.nextStart) + [nextToken]).compactMap { $0 }.min() }
 
-    /// Lets the servers whose lookups may go on have their turns.
-    mutating func resumeLookups() {
-        for host in lookups.endPauses(now: .now) { updateServers(of: host) }
+    /// Forgets why no transfer could start, and lets the servers whose lookups may go on have their turns.
+    mutating func resume() {
+        (nextToken, fullBudget) = (nil, nil)
+        for host in Array(lookups.keys) where lookups[host]?.endPause(now: .now) == true { updateServers(of: host) }
     }
 
     /// Records the end of a lookup. After an answer, the transfers of the host do not wait.
     mutating func note(_ lookup: LookupEnd, of host: String) {
         guard lookup == .answered else { return lookups.noteLeftBehind(for: host, now: .now) }
-        if lookups.noteAnswer(for: host) { updateServers(of: host) }
+        if lookups.removeValue(forKey: host)?.nextStart != nil { updateServers(of: host) }
     }
 
     /// Makes the servers of a host wait if the host may not be looked up.
     /// - Returns: Whether they wait.
     private mutating func pause(_ origin: Origin) -> Bool {
-        guard lookups.pause(origin.host, now: .now) else { return false }
+        guard lookups[origin.host]?.pause(now: .now) == true else { return false }
         updateServers(of: origin.host)
         return true
     }
@@ -173,9 +194,9 @@ struct TransferQueue {
     private mutating func update(_ origin: Origin) {
         // The server is not copied, because that would copy its queue.
         guard let runningCount = servers[origin]?.runningCount else { return }
-        let isPaused = lookups.isPaused(origin.host)
+        let isPaused = lookups[origin.host]?.nextStart != nil
         let next = runningCount < serverLimit && !isPaused ? servers[origin]?.waiting.first(order) : nil
-        let turn = next.map { Turn(priority: $0.priority, runningCount: runningCount, transfer: $0.queueNumber ?? 0) }
+        let turn = next.map { Turn(priority: $0.priority, runningCount: runningCount, transfer: $0.number) }
         if let (old, place) = servers[origin]?.turn {
             guard old != turn else { return }
             _ = turns[old.runningCount].remove(place)
@@ -187,5 +208,34 @@ struct TransferQueue {
         } else if runningCount == 0, servers[origin]?.waiting.count == 0 {
             servers[origin] = nil
         }
+    }
+}
+
+/// The token bucket of a rate limit. A transfer takes a token when it starts; the bucket refills with time.
+struct TokenBucket {
+    let limit: ImageDownloader.RateLimit
+    private var tokens: Double
+    private var lastFill: ContinuousClock.Instant
+
+    init(_ limit: ImageDownloader.RateLimit, now: ContinuousClock.Instant) {
+        self.limit = limit
+        (tokens, lastFill) = (Double(limit.burst), now)
+    }
+
+    /// Takes a token.
+    /// - Returns: `nil` if there was a token, else the time until there will be one.
+    mutating func take(now: ContinuousClock.Instant) -> Duration? {
+        tokens = min(tokens + (now - lastFill) / .seconds(1) * limit.perSecond, Double(limit.burst))
+        lastFill = now
+        guard tokens < 1 else {
+            tokens -= 1
+            return nil
+        }
+        return .bounded(seconds: (1 - tokens) / limit.perSecond)
+    }
+
+    /// Returns the token of a transfer that was not cancelled.
+    mutating func giveBack() {
+        tokens = min(tokens + 1, Double(limit.burst))
     }
 }

@@ -60,8 +60,6 @@ final class CurlTransfer {
     }
 
     var url: URL { key.url }
-    /// The number of the transfer in the queue of its server.
-    var queueNumber: UInt64? { if case .queued(let number, _) = phase { number } else { nil } }
     /// The memory budget of the load that requested the transfer first.
     var budget: MemoryBudget? { operations.first?.request.budget }
 
