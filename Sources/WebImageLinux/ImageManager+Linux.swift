@@ -46,7 +46,7 @@ extension ImageManager {
         let disk = configuration.diskCache.map { DiskCaches($0) }
         // The threads of the manager start with its first load.
         if let disk { startOptionalWork { disk.prepare() } }
-        if case .system = configuration.downloader.configuration.proxy { _ = ProxyResolver.preparation }
+        if case .system = configuration.downloader.configuration.proxy { _ = DesktopProxies.preparation }
         let other = PixbufCoder()
         let sandbox = configuration.decoding.sandbox
         var formats = configuration.formats

@@ -282,6 +282,14 @@ struct RequestTests {
         #expect(proxy.requests.map(\.target) == ["http://far.example/image.png", "http://far.example/other.png"])
         let fixed = ImageDownloader { $0.proxy = .fixed(proxy.baseURL) }
         #expect(try Download(fixed, far).end().data == Data("proxied".utf8))
+        // A desktop without proxies is not asked.
+        let absent = ProxyResolver(isNeeded: { false }) { url in
+            asked.add("absent")
+            return [proxy.baseURL.absoluteString]
+        }
+        let alone = ImageDownloader(configuration: .init(), proxies: absent)
+        #expect(try Download(alone, server.url("/a")).end().data == Download.body)
+        #expect(!asked.all.contains("absent"))
         let none = ImageDownloader { $0.proxy = .none }
         #expect(try Download(none, server.url("/a")).end().data == Download.body)
     }
