@@ -336,6 +336,30 @@ struct QueueTests {
         #expect(EventLog<Int>.poll { server.openConnections == 0 })
     }
 
+    @Test("Where the system starts no thread, a downloader that is released closes its connections all the same")
+    func noThreadAtTheEnd() throws {
+        let server = try LocalImageServer { _ in .ok(Download.body, contentType: "image/png") }
+        let (starts, ends) = (EventLog<Int>(), EventLog<Int>())
+        var downloader: ImageDownloader? = ImageDownloader(
+            configuration: ImageDownloader.Configuration(),
+            proxies: .desktop,
+            idleTime: .milliseconds(20)
+        ) { body in
+            starts.add(0)
+            guard starts.all.count == 1 else { return EAGAIN }
+            return startDetachedThread {
+                body()
+                ends.add(0)
+            }
+        }
+        _ = try Download(#require(downloader), server.url("/a")).end()
+        #expect(ends.wait { $0.count == 1 })
+        #expect(server.openConnections == 1)
+        downloader = nil
+        #expect(starts.all.count == 2)
+        #expect(EventLog<Int>.poll { server.openConnections == 0 })
+    }
+
     @Test("Starts that are cancelled are limited to a rate after a burst")
     func tokens() {
         let start = ContinuousClock.now

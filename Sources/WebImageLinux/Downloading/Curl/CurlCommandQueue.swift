@@ -79,6 +79,11 @@ final class CurlCommandQueue: Sendable {
                 "The system starts no thread for downloads (error \(code))",
                 remedy: "Raise the limit of processes (ulimit -u, or pids.max of the control group)."
             )
+            // Nothing else would close the connections of a downloader that was released.
+            if case .stop = command, ExitGuard.tryEnter() {
+                _ = takeIdleThread()
+                ExitGuard.leave()
+            }
         }
     }
 

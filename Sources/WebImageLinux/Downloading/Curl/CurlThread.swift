@@ -73,6 +73,8 @@ final class CurlThread {
         self.multi = multi
     }
 
+    deinit { curl_multi_cleanup(multi) }
+
     private func run() {
         // curl_multi_wakeup is the only function of libcurl that may be called from any thread.
         nonisolated(unsafe) let multi = multi
@@ -102,7 +104,6 @@ final class CurlThread {
             if isIdle, commands.keep(self) { return }
         }
         commands.setWake(nil)
-        curl_multi_cleanup(multi)
     }
 
     /// Notes whether the machine has slept since the thread began to wait.

@@ -27,6 +27,9 @@ enum ExitGuard {
         pthread_rwlock_rdlock(lock)
     }
 
+    /// Enters libcurl unless the process exits.
+    static func tryEnter() -> Bool { pthread_rwlock_tryrdlock(lock) == 0 }
+
     static func leave() { pthread_rwlock_unlock(lock) }
 
     /// Registers the handler on a thread of the app, before there is a network thread. A handler that a network thread
