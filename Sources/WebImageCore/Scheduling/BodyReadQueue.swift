@@ -6,7 +6,7 @@ import Synchronization
 /// for it: if each did, the end of each decode would wake all of them.
 final class BodyReadQueue: WorkSubmitting {
     private struct State {
-        var reads = PriorityQueue<@Sendable () -> Void>()
+        var reads = PriorityQueue<WorkQueue.Work>()
         /// The number of turns that found no room. There is at least one turn for each read, and a turn takes the read that is due.
         var parkedCount = 0
         var isWaiting = false
@@ -28,7 +28,7 @@ final class BodyReadQueue: WorkSubmitting {
 
     @discardableResult
     func submit(priority: ImagePriority, _ work: @escaping @Sendable () -> Void) -> WorkQueue.Ticket {
-        let number = state.withLock { $0.reads.push(work, priority) }
+        let number = state.withLock { $0.reads.push(.init(run: work), priority) }
         queue.submit(priority: priority) { self.takeTurn() }
         return WorkQueue.Ticket(number, of: self)
     }
@@ -53,7 +53,7 @@ final class BodyReadQueue: WorkSubmitting {
         let work = state.withLock { $0.reads.pop() }
         // There may be room for further bodies, and the disk of this one may hang.
         resume()
-        work?()
+        work?.run()
     }
 
     private func park() {

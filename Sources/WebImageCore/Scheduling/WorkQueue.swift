@@ -20,6 +20,11 @@ package final class WorkQueue: Sendable {
         func isOf(_ owner: AnyObject) -> Bool { self.owner == ObjectIdentifier(owner) }
     }
 
+    /// A struct, because generic code would wrap a closure in another one each time that it passes it on.
+    struct Work {
+        let run: @Sendable () -> Void
+    }
+
     private let shared: QueueState
 
     /// Creates a queue without threads.
@@ -87,13 +92,8 @@ package final class WorkQueue: Sendable {
 
 /// The state that a queue and its threads share. The threads end when the queue is released and empty.
 private final class QueueState: Sendable {
-    /// A struct, because generic code would wrap a closure in another one each time that it passes it on.
-    struct Work {
-        let run: @Sendable () -> Void
-    }
-
     struct State {
-        var queue = PriorityQueue<Work>()
+        var queue = PriorityQueue<WorkQueue.Work>()
         var running = 0
         var isClosed = false
         var threadCount = 0
@@ -170,7 +170,7 @@ private final class QueueState: Sendable {
         age: UInt64 = 0,
         _ work: @escaping @Sendable () -> Void
     ) -> UInt64 {
-        let number = state.withLock { $0.queue.push(Work(run: work), priority, isResumed: isResumed, age: age) }
+        let number = state.withLock { $0.queue.push(.init(run: work), priority, isResumed: isResumed, age: age) }
         _ = startThreadIfNeeded()
         signal.signal()
         return number
