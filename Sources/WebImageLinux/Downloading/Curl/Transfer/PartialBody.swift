@@ -37,9 +37,8 @@ struct PartialBody {
 /// The bodies in memory that later transfers can resume. The oldest are dropped if all of them exceed a number of bytes.
 struct ResumableBodies {
     private var bodies: [TransferKey: (body: PartialBody, number: UInt64)] = [:]
-    /// The keys, oldest first. Keys whose number has changed are skipped.
-    private var order: ArraySlice<(key: TransferKey, number: UInt64)> = []
-    private var lastNumber: UInt64 = 0
+    /// The keys by age, under the numbers of their bodies.
+    private var order = PriorityQueue<TransferKey>()
     private var byteCount = 0
 
     /// The memory of a body besides its bytes. Servers that break off early must not fill the memory with response heads.
@@ -50,25 +49,21 @@ struct ResumableBodies {
     mutating func put(_ body: PartialBody, for key: TransferKey, limit: Int) {
         _ = take(key)
         guard body.condition != nil, body.data.count <= limit else { return }
-        lastNumber += 1
-        bodies[key] = (body, lastNumber)
-        order.append((key, lastNumber))
+        bodies[key] = (body, order.push(key, .normal))
         byteCount += body.data.count + Self.overhead
         trim(to: limit.boundedSum(Self.overhead))
-        if order.count > 2 * bodies.count + 64 { order.removeAll { bodies[$0.key]?.number != $0.number } }
     }
 
     mutating func take(_ key: TransferKey) -> PartialBody? {
-        guard let (body, _) = bodies.removeValue(forKey: key) else { return nil }
+        guard let (body, number) = bodies.removeValue(forKey: key) else { return nil }
+        _ = order.remove(number)
         byteCount -= body.data.count + Self.overhead
         return body
     }
 
     /// Drops the oldest bodies until the others take at most a number of bytes.
     mutating func trim(to limit: Int) {
-        while byteCount > limit, let (key, number) = order.popFirst() {
-            if bodies[key]?.number == number { _ = take(key) }
-        }
+        while byteCount > limit, let key = order.first() { _ = take(key) }
     }
 }
 
