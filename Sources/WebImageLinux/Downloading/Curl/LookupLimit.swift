@@ -23,7 +23,7 @@ struct LookupLimit {
     fileprivate var left: [ContinuousClock.Instant] = []
     private var lastStart: ContinuousClock.Instant?
     /// When the next transfer may start; `nil` if none is waiting.
-    private(set) var nextStart: ContinuousClock.Instant?
+    var nextStart: ContinuousClock.Instant?
 
     /// Records the start of a transfer.
     mutating func noteStart(now: ContinuousClock.Instant) { lastStart = now }
@@ -35,14 +35,6 @@ struct LookupLimit {
         let next = left.count < Self.freeCount ? nil : lastStart.map { $0 + Self.interval }
         nextStart = next.flatMap { $0 > now ? $0 : nil }
         return nextStart != nil
-    }
-
-    /// Ends a pause that is over.
-    /// - Returns: Whether the transfers of the host may start again.
-    mutating func endPause(now: ContinuousClock.Instant) -> Bool {
-        guard let end = nextStart, end <= now else { return false }
-        nextStart = nil
-        return true
     }
 }
 

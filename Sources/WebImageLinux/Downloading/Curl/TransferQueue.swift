@@ -151,7 +151,10 @@ struct TransferQueue {
     /// Forgets why no transfer could start, and lets the servers whose lookups may go on have their turns.
     mutating func resume() {
         (nextToken, fullBudget) = (nil, nil)
-        for host in Array(lookups.keys) where lookups[host]?.endPause(now: .now) == true { updateServers(of: host) }
+        for (host, limit) in lookups where limit.nextStart.map({ $0 <= .now }) ?? false {
+            lookups[host]?.nextStart = nil
+            updateServers(of: host)
+        }
     }
 
     /// Records the end of a lookup. After an answer, the transfers of the host do not wait.
