@@ -1,17 +1,10 @@
 internal import CWebImageGLib
 import Dispatch
 import FoundationEssentials
-import Synchronization
 import WebImageCore
 
 /// The proxies of the desktop, from g_proxy_resolver_lookup.
 enum DesktopProxies {
-    /// Whether the desktop was found to have no proxies: no settings, or no proxy service.
-    private static let areMissing = Atomic(false)
-
-    /// Whether the desktop may have proxies. Those of environment variables take precedence.
-    static var mayExist: Bool { !areMissing.load(ordering: .relaxed) && !areSetByEnvironment }
-
     /// Returns the proxies of a URL, best first; `nil` if they are not known.
     static let lookUp: @Sendable (URL) -> [String]? = { url in
         // Only an app with widgets certainly runs the main loop.
@@ -39,9 +32,9 @@ enum DesktopProxies {
 
     /// Returns GIO's resolver, which GIO owns; `nil` if the environment sets a proxy or the desktop has none.
     private static func makeResolver() -> OpaquePointer? {
-        guard mayExist else { return nil }
+        guard !isSetByEnvironment else { return nil }
         guard hasSettings else {
-            areMissing.store(true, ordering: .relaxed)
+            ProxyResolver.desktop.endLookups()
             return nil
         }
         // GIO creates the resolver while it holds the lock of its modules, and the resolver waits for the once of the
@@ -53,7 +46,7 @@ enum DesktopProxies {
         // GLib falls back to this resolver on a machine without a proxy service.
         let instance = UnsafeMutableRawPointer(resolver).assumingMemoryBound(to: GTypeInstance.self)
         guard String(cString: g_type_name_from_instance(instance)) == "GDummyProxyResolver" else { return resolver }
-        areMissing.store(true, ordering: .relaxed)
+        ProxyResolver.desktop.endLookups()
         return nil
     }
 
@@ -68,7 +61,7 @@ enum DesktopProxies {
     }
 
     /// Whether environment variables set a proxy for this program or session.
-    private static var areSetByEnvironment: Bool {
+    private static var isSetByEnvironment: Bool {
         // libcurl ignores an empty variable.
         ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
             .contains { ProxyChoice.variable($0)?.isEmpty == false }

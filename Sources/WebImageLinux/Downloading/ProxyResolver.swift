@@ -27,6 +27,8 @@ final class ProxyResolver: Sendable {
         var serial = Serial()
         /// Whether a lookup has exceeded the time limit and none has been answered since.
         var isHanging = false
+        /// Whether the desktop has no proxies.
+        var isUnneeded = false
     }
 
     /// The time limit of the desktop's resolver.
@@ -34,35 +36,29 @@ final class ProxyResolver: Sendable {
     private static let lifetime = Duration.seconds(30)
 
     private let timeLimit: Duration
-    private let isNeeded: @Sendable () -> Bool
     private let lookUp: @Sendable (URL) -> [String]?
     private let queue = WorkQueue(name: "gwi-proxy", threadCount: 1)
     private let state = Mutex(State())
 
     /// - Parameters:
     ///   - timeLimit: The time after which libcurl chooses the proxy.
-    ///   - isNeeded: Whether `lookUp` can return proxies. Otherwise libcurl chooses the proxy. Default: always.
     ///   - lookUp: Returns the proxies of a URL, best first; `nil` if they are not known. It may block.
-    init(
-        timeLimit: Duration = standardTimeLimit,
-        isNeeded: @escaping @Sendable () -> Bool = { true },
-        lookUp: @escaping @Sendable (URL) -> [String]?
-    ) {
-        (self.timeLimit, self.isNeeded, self.lookUp) = (timeLimit, isNeeded, lookUp)
+    init(timeLimit: Duration = standardTimeLimit, lookUp: @escaping @Sendable (URL) -> [String]?) {
+        (self.timeLimit, self.lookUp) = (timeLimit, lookUp)
     }
 
     /// The resolver of the desktop's proxies.
-    static let desktop = ProxyResolver(isNeeded: { DesktopProxies.mayExist }, lookUp: DesktopProxies.lookUp)
+    static let desktop = ProxyResolver(lookUp: DesktopProxies.lookUp)
 
     /// - Returns: The proxy if it is known; else `nil`, and `completion` receives it later on another thread.
     func choice(for url: URL, completion: @escaping @Sendable (ProxyChoice) -> Void) -> ProxyChoice? {
-        guard isNeeded(), let origin = Self.origin(of: url) else { return .environment }
+        guard let origin = Self.origin(of: url) else { return .environment }
         let key = origin.absoluteString
         let now = ContinuousClock.now
         let (known, number) = state.withLock { state -> (ProxyChoice?, UInt64) in
             state.answers = state.answers.filter { $0.value.expires > now }
             if let answer = state.answers[key] { return (answer.choice, 0) }
-            if state.isHanging { return (.environment, 0) }
+            if state.isHanging || state.isUnneeded { return (.environment, 0) }
             let number = state.serial.next()
             state.waiting[number] = completion
             return (nil, number)
@@ -75,6 +71,9 @@ final class ProxyResolver: Sendable {
         queue.submit { self.run(number, origin) }
         return nil
     }
+
+    /// Makes libcurl choose the proxy from now on, because the desktop has none.
+    func endLookups() { state.withLock { $0.isUnneeded = true } }
 
     /// Looks up the proxy of an origin on the lookup thread.
     private func run(_ number: UInt64, _ origin: URL) {

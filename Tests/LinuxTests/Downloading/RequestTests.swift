@@ -283,10 +283,11 @@ struct RequestTests {
         let fixed = ImageDownloader { $0.proxy = .fixed(proxy.baseURL) }
         #expect(try Download(fixed, far).end().data == Data("proxied".utf8))
         // A desktop without proxies is not asked.
-        let absent = ProxyResolver(isNeeded: { false }) { url in
+        let absent = ProxyResolver { url in
             asked.add("absent")
             return [proxy.baseURL.absoluteString]
         }
+        absent.endLookups()
         let alone = ImageDownloader(configuration: .init(), proxies: absent)
         #expect(try Download(alone, server.url("/a")).end().data == Download.body)
         #expect(!asked.all.contains("absent"))
