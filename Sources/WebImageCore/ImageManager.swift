@@ -198,11 +198,6 @@ public final class ImageManager: Sendable {
         makeTask(for: request, on: dependencies.dispatcher, handlers: handlers)
     }
 
-    /// Creates a task for a prepared request. It is not started and delivers on the main loop.
-    package func makeTask(for prepared: PreparedRequest, handlers: LoadHandlers) -> ImageTask {
-        LoadTask(prepared, pipeline: pipeline, dispatcher: dependencies.dispatcher, handlers: handlers)
-    }
-
     func makeTask<Content>(
         for request: some ImageRequestConvertible,
         on dispatcher: any CallbackDispatching,

@@ -209,7 +209,7 @@ struct GraphIntakeTests {
         fixture.settle()
         fixture.loader.finish(fixture.url("missing"))
         #expect(EventLog<Int>.poll { fixture.loader.started.contains(fixture.url("fallback")) })
-        let parent = ImageTask(parentFor: ImageRequest(url: fixture.url("parent")), in: fixture.manager.pipeline)
+        let parent = ImageTask(binding: ImageRequest(url: fixture.url("parent")), in: fixture.manager.pipeline)
         let child = fixture.manager.makeTask(
             for: ImageRequest(url: fixture.url("child")),
             handlers: .nonisolated { _ in }

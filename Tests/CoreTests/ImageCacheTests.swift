@@ -3,9 +3,10 @@ import Glibc
 import Synchronization
 import TestSupport
 import Testing
-import WebImageCore
 import WebImageLinux
 import WebImageTesting
+
+@testable import WebImageCore
 
 @Suite("The image cache of an app")
 struct ImageCacheTests {
@@ -56,8 +57,8 @@ struct ImageCacheTests {
             let pixels = try #require(PixelBuffer(size: PixelSize(width: 100, height: 75), format: .rgb) { _ in })
             cache.store(WebImage(pixels: pixels), for: request, in: .memory)
         }
-        let task = manager.makeTask(for: prepared, handlers: .nonisolated(completion: { _ in }))
-        task.start()
+        let task = ImageTask(binding: request, in: manager.pipeline)
+        task.start(prepared, for: .nonisolated { task.complete($0) })
         #expect(try await task.response.source == (isStored ? .memory : .loader))
         // The load counts once.
         let statistics = cache.memoryStatistics

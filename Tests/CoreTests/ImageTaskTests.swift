@@ -1,8 +1,9 @@
 import Foundation
 import TestSupport
 import Testing
-import WebImageCore
 import WebImageTesting
+
+@testable import WebImageCore
 
 /// The handle of a load: awaited, cancelled, and as the parent of others.
 struct ImageTaskTests {
@@ -71,11 +72,11 @@ struct ImageTaskTests {
         #expect(fixture.loader.requests.isEmpty)
     }
 
-    @Test("A parent is completed once, by its binding; its completions are called in order")
+    @Test("The task of a binding is completed once, by the binding; its completions are called in order")
     func parent() {
         let fixture = ManagerFixture()
         let log = EventLog<String>()
-        let task = ImageTask(parentFor: ImageRequest(url: fixture.url("a")), in: fixture.manager.pipeline)
+        let task = fixture.boundTask("a")
         task.addCompletion { _ in log.add("first") }
         task.addCompletion { _ in log.add("second, \(task.isFinished)") }
         task.complete(.failure(.cancelled(nil)))
@@ -94,13 +95,13 @@ struct ImageTaskTests {
                 handlers: .nonisolated { log.add($0.failure?.code) }
             )
         }
-        let task = ImageTask(parentFor: ImageRequest(url: fixture.url("a")), in: fixture.manager.pipeline)
+        let task = fixture.boundTask("a")
         let (first, second, third) = (child("1"), child("2"), child("3"))
         task.priority = .veryHigh
         #expect(task.adopt(first))
         first.start()
         #expect(first.priority == .veryHigh)
-        task.cancelChildren()
+        task.stop()
         #expect(first.isCancelled && !task.isCancelled && !task.isFinished)
         #expect(task.adopt(second))
         second.start()
@@ -109,8 +110,38 @@ struct ImageTaskTests {
         task.cancel()
         #expect(second.isCancelled && task.isFinished)
         #expect(!task.adopt(third))
-        #expect(log.all == [.cancelled, .cancelled])
+        // A child that was stopped calls nothing.
+        #expect(log.all == [.cancelled])
         #expect(fixture.isIdle)
+    }
+
+    @Test("A load that a binding has stopped neither ends its task nor calls anything; the next start does")
+    func stopped() {
+        let fixture = ManagerFixture(holdsResponses: true)
+        let log = EventLog<String>()
+        let task = fixture.boundTask("a")
+        func start(_ name: String) {
+            let request = fixture.manager.prepare(ImageRequest(url: fixture.url(name)))
+            task.start(request, for: .nonisolated { log.add("\(name) \($0.failure?.code == .badStatus)") })
+            #expect(EventLog<Int>.poll { fixture.loader.started.contains(fixture.url(name)) })
+        }
+        start("a")
+        task.stop()
+        // The pipeline may have decided before the stop.
+        task.finish(.failure(.cancelled(nil)))
+        start("b")
+        #expect(fixture.loader.cancelled == [fixture.url("a")] && log.all.isEmpty)
+        fixture.loader.finish(fixture.url("b"))
+        #expect(log.wait { !$0.isEmpty })
+        #expect(log.all == ["b true"] && !task.isFinished)
+        task.complete(.failure(.cancelled(nil)))
+        #expect(task.isFinished && fixture.isIdle)
+    }
+}
+
+extension ManagerFixture {
+    fileprivate func boundTask(_ name: String) -> ImageTask {
+        ImageTask(binding: ImageRequest(url: url(name)), in: manager.pipeline)
     }
 }
 

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Testing
-import WebImageCore
+
+@testable import WebImageCore
 
 @Suite("The memory cache")
 struct MemoryCacheTests {

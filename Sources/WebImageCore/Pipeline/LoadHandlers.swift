@@ -1,67 +1,53 @@
 /// How the load of an image ends: with a response or with a typed error.
 package typealias ImageResult = Result<ImageResponse, ImageError>
 
-/// The callbacks of a task, under the isolation that the caller wrote them in.
-///
-/// The two kinds are separate because wrapping a main-actor closure in another closure would cost an allocation for
-/// each memory hit, as would closures of a generic type. Only loads of images have a completion here.
-package enum LoadHandlers: Sendable {
-    case mainActor(
+/// The callbacks of a task. Only loads of images have a completion here.
+package struct LoadHandlers: Sendable {
+    typealias Progress = @Sendable (_ received: Int64, _ expected: Int64?) -> Void
+    typealias Partial = @Sendable (WebImage) -> Void
+    typealias Completion = @Sendable (ImageResult) -> Void
+
+    var progress: Progress?
+    let partial: Partial?
+    let completion: Completion
+
+    static func nonisolated(
+        progress: Progress? = nil,
+        partial: Partial? = nil,
+        completion: @escaping Completion
+    ) -> LoadHandlers {
+        LoadHandlers(progress: progress, partial: partial, completion: completion)
+    }
+
+    /// Callbacks for a dispatcher that delivers on the main thread. They are cast, because closures around them would cost
+    /// an allocation for each memory hit.
+    package static func mainActor(
         progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
         partial: (@MainActor @Sendable (WebImage) -> Void)? = nil,
-        completion: @MainActor @Sendable (ImageResult) -> Void
-    )
-    case nonisolated(
-        progress: (@Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
-        partial: (@Sendable (WebImage) -> Void)? = nil,
-        completion: @Sendable (ImageResult) -> Void
-    )
-
-    var wantsProgress: Bool {
-        switch self {
-        case .mainActor(let progress, _, _): progress != nil
-        case .nonisolated(let progress, _, _): progress != nil
-        }
-    }
-
-    var wantsPartialImages: Bool {
-        switch self {
-        case .mainActor(_, let partial, _): partial != nil
-        case .nonisolated(_, let partial, _): partial != nil
-        }
-    }
-
-    /// The same handlers with another progress handler. Nonisolated handlers stay unchanged, because bindings do not use them.
-    func reportingProgress(
-        to handler: @escaping @MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void
+        completion: @escaping @MainActor @Sendable (ImageResult) -> Void
     ) -> LoadHandlers {
-        switch self {
-        case .mainActor(_, let partial, let completion):
-            .mainActor(progress: handler, partial: partial, completion: completion)
-        case .nonisolated: self
-        }
+        LoadHandlers(
+            progress: unsafeBitCast(progress, to: Progress?.self),
+            partial: unsafeBitCast(partial, to: Partial?.self),
+            completion: unsafeBitCast(completion, to: Completion.self)
+        )
+    }
+}
+
+/// The result of a load of an image or of bytes, for code that is not generic.
+enum LoadEnding: Sendable {
+    case image(ImageResult)
+    case data(Result<DataResponse, ImageError>)
+
+    init<Content>(_ result: LoadTask<Content>.Ending) {
+        if let image = result as? ImageResult { self = .image(image) } else { self = .data(result as! DataTask.Ending) }
     }
 
-    // Main-actor handlers are only used with a dispatcher that delivers on the main thread.
-
-    func report(received: Int64, expected: Int64?) {
+    /// The result as a task of its type has it.
+    func result<Content>() -> LoadTask<Content>.Ending {
         switch self {
-        case .mainActor(let progress, _, _): MainActor.assumeIsolated { progress?(received, expected) }
-        case .nonisolated(let progress, _, _): progress?(received, expected)
-        }
-    }
-
-    func report(partial image: WebImage) {
-        switch self {
-        case .mainActor(_, let partial, _): MainActor.assumeIsolated { partial?(image) }
-        case .nonisolated(_, let partial, _): partial?(image)
-        }
-    }
-
-    func complete(_ result: ImageResult) {
-        switch self {
-        case .mainActor(_, _, let completion): MainActor.assumeIsolated { completion(result) }
-        case .nonisolated(_, _, let completion): completion(result)
+        case .image(let result): result as! LoadTask<Content>.Ending
+        case .data(let result): result as! LoadTask<Content>.Ending
         }
     }
 }

@@ -10,77 +10,81 @@ public typealias ImageTask = LoadTask<WebImage>
 /// The handle of a load of bytes, which may be no image: see ``ImageManager/loadData(_:progress:completion:)``.
 public typealias DataTask = LoadTask<Data>
 
+/// What a task guards with its lock. No generic type, because looking one up takes a tenth of the time of a bind; calls
+/// of generic functions from other modules are specialized.
+private struct LoadState {
+    enum Phase {
+        /// The pipeline does not have the task: it is not started, or its binding puts the image in place or loads through
+        /// a child task.
+        case idle
+        case running
+        /// The result is known and reported to observers, but not yet to callers.
+        case finishing
+        case finished(LoadEnding)
+    }
+
+    var request: ImageRequest
+    /// The request that the manager's interceptors receive, boxed because it is rare; `nil` for a task that skips them.
+    var intercepted: Box<ImageRequest>?
+    /// Whether a binding has started the task.
+    var isStarted = false
+    var phase = Phase.idle
+    var priority: ImagePriority
+    var isCancelled = false
+    /// The callbacks. They are released, with everything they capture, when the task finishes.
+    var handlers: LoadHandlers?
+    /// The callbacks of the binding that shows what the task loads. Its completion comes first, and completes the task.
+    var presenter: LoadHandlers?
+    /// Called after the handlers, for further callers of a binding and for all callers that await the response.
+    var completions: [@Sendable (LoadEnding) -> Void] = []
+    /// The newest progress.
+    var progress: (received: Int64, expected: Int64?)?
+    var deliversProgress = false
+    /// The newest partial image that is not delivered yet.
+    var partial: WebImage?
+    /// Whether an image from the memory cache was shown at the start.
+    var hasCachedImage = false
+    /// The best preview that was shown.
+    var preview = ImagePreview.none
+    /// The loads of other URLs or attempts on behalf of this task.
+    var children: [any AnyLoadTask] = []
+    /// The task that this one is a child of, until the child ends.
+    var parent: (any AnyLoadTask)?
+
+    /// The callbacks for progress and partial images.
+    var receiver: LoadHandlers? {
+        get { presenter ?? handlers }
+        set { if presenter == nil { handlers = newValue } else { presenter = newValue } }
+    }
+
+    var isFinished: Bool { if case .finished = phase { true } else { false } }
+    var isRunning: Bool { if case .running = phase { true } else { false } }
+
+    /// Whether the task can still be cancelled and adopt children.
+    var isOpen: Bool {
+        switch phase {
+        case .idle, .running: !isCancelled
+        case .finishing, .finished: false
+        }
+    }
+}
+
 /// The handle of one load, of an image (``ImageTask``) or of bytes (``DataTask``). You can cancel it, change its
 /// priority and await its result, from any thread.
 ///
 /// Releasing a task does not cancel its load. A finished task keeps its response, with the pixels or bytes, for as long as it exists.
 public final class LoadTask<Content: Sendable>: Sendable {
-    // Generic code looks up types in each call, a fifth of the time of a bind, so calls from other modules are specialized.
-
     /// How a load ends.
     package typealias Ending = Result<LoadResponse<Content>, ImageError>
 
-    private enum Phase {
-        /// The pipeline has not seen the task. The task of a bound widget stays in this phase until its binding
-        /// completes it: the binding loads through child tasks, once the widget is mapped and again after a retry.
-        case unstarted
-        case running
-        /// The result is known and reported to observers, but not yet to callers.
-        case finishing
-        case finished(Ending)
-    }
-
-    private struct State {
-        var phase = Phase.unstarted
-        var priority: ImagePriority
-        var isCancelled = false
-        /// The callbacks. They are released, with everything they capture, when the task finishes.
-        var handlers: LoadHandlers?
-        /// Called after the handlers, for further callers of a binding and for all callers that await the response.
-        var completions: [@Sendable (Ending) -> Void] = []
-        /// The newest progress.
-        var progress: (received: Int64, expected: Int64?)?
-        var deliversProgress = false
-        /// The newest partial image that is not delivered yet.
-        var partial: WebImage?
-        /// Whether an image from the memory cache was shown at the start.
-        var hasCachedImage = false
-        /// The best preview that was shown.
-        var preview = ImagePreview.none
-        /// The loads of other URLs or attempts on behalf of this task.
-        var children: [LoadTask] = []
-        /// The task that this one is a child of, until the child ends.
-        var parent: LoadTask?
-        /// How often the children were cancelled in order to be replaced.
-        var childGeneration = 0
-
-        var isFinished: Bool {
-            if case .finished = phase { true } else { false }
-        }
-
-        var isRunning: Bool {
-            if case .running = phase { true } else { false }
-        }
-
-        /// Whether the task can still be cancelled and adopt children.
-        var isOpen: Bool {
-            switch phase {
-            case .unstarted, .running: !isCancelled
-            case .finishing, .finished: false
-            }
-        }
-    }
-
-    /// The request that the task loads.
-    public let request: ImageRequest
-    /// The request that the manager's interceptors receive, boxed because it is rare; `nil` for a task that skips them.
-    private let intercepted: Box<ImageRequest>?
+    /// The request that the task loads. A widget adds its size when the load starts.
+    public var request: ImageRequest { state.withLock { $0.request } }
     /// ``MemoryCache/storeCount`` at the last look; -1 before the first.
     let storeCountAtLook: Atomic<Int>
     /// A task keeps its pipeline alive.
     private let pipeline: Pipeline
     private let dispatcher: any CallbackDispatching
-    private let state: Mutex<State>
+    private let state: Mutex<LoadState>
 
     /// Creates a task that the pipeline does not know yet.
     /// - Parameters:
@@ -90,19 +94,18 @@ public final class LoadTask<Content: Sendable>: Sendable {
     ///   - handlers: `nil` for a task whose callers add completions or await the response.
     init(_ prepared: PreparedRequest, pipeline: Pipeline, dispatcher: any CallbackDispatching, handlers: LoadHandlers?)
     {
-        request = prepared.request
-        intercepted = prepared.intercepted.map { Box($0) }
         storeCountAtLook = Atomic(prepared.storeCountAtLook)
         self.pipeline = pipeline
         self.dispatcher = dispatcher
-        state = Mutex(State(priority: request.priority, handlers: handlers))
+        let (request, intercepted) = (prepared.request, prepared.intercepted.map { Box($0) })
+        state = Mutex(
+            LoadState(request: request, intercepted: intercepted, priority: request.priority, handlers: handlers)
+        )
     }
 
     /// The priority of the load. You can change it at any time. Default: the priority of the request.
     public var priority: ImagePriority {
-        @_specialize(where Content == WebImage)
         get { state.withLock { $0.priority } }
-        @_specialize(where Content == WebImage)
         set {
             let (isChanged, children) = state.withLock { state in
                 defer { state.priority = newValue }
@@ -115,22 +118,16 @@ public final class LoadTask<Content: Sendable>: Sendable {
     }
 
     /// Whether ``cancel()`` was called before the load ended.
-    public var isCancelled: Bool {
-        @_specialize(where Content == WebImage)
-        get { state.withLock { $0.isCancelled } }
-    }
+    public var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
     /// Whether the load has ended. It is true when the completion is called.
-    public var isFinished: Bool {
-        @_specialize(where Content == WebImage)
-        get { state.withLock { $0.isFinished } }
-    }
+    public var isFinished: Bool { state.withLock { $0.isFinished } }
 
     /// Ends the load with ``ImageError/Code/cancelled``, unless it has already ended. The completion is called later,
     /// never within this call.
     @_specialize(where Content == WebImage)
     public func cancel() {
-        let (isOpen, isRunning, children) = state.withLock { state -> (Bool, Bool, [LoadTask]) in
+        let (isOpen, isRunning, children) = state.withLock { state -> (Bool, Bool, [any AnyLoadTask]) in
             guard state.isOpen else { return (false, false, []) }
             state.isCancelled = true
             return (true, state.isRunning, state.children)
@@ -159,10 +156,9 @@ public final class LoadTask<Content: Sendable>: Sendable {
 }
 
 extension LoadTask where Content == WebImage {
-    /// Creates the task of a binding. It is never started: it loads through children, whose requests may differ, and
-    /// the binding completes it. It delivers on the main loop.
+    /// Creates the task of a binding, which starts it with ``start(_:for:)`` and completes it. It delivers on the main loop.
     package convenience init(
-        parentFor request: ImageRequest,
+        binding request: ImageRequest,
         in pipeline: Pipeline,
         completion: (@MainActor @Sendable (ImageResult) -> Void)? = nil
     ) {
@@ -172,6 +168,23 @@ extension LoadTask where Content == WebImage {
             dispatcher: pipeline.context.dependencies.dispatcher,
             handlers: completion.map { .mainActor(completion: $0) }
         )
+    }
+
+    /// Starts the load of a binding, or starts it again as a child after ``stop()``.
+    /// - Parameter presenter: The callbacks of the binding. Its completion calls ``complete(_:)``.
+    package func start(_ prepared: PreparedRequest, for presenter: LoadHandlers) {
+        let isAgain = state.withLock { state in
+            guard !state.isStarted else { return true }
+            (state.isStarted, state.request, state.presenter) = (true, prepared.request, presenter)
+            state.intercepted = prepared.intercepted.map { Box($0) }
+            return false
+        }
+        guard !isAgain else {
+            let child = LoadTask(prepared, pipeline: pipeline, dispatcher: dispatcher, handlers: presenter)
+            return adopt(child) ? child.start() : ()
+        }
+        storeCountAtLook.store(prepared.storeCountAtLook, ordering: .relaxed)
+        start()
     }
 
     /// Finishes the task of a binding within this call, on the main thread. Only the first call has an effect.
@@ -192,7 +205,7 @@ extension LoadTask where Content == Data {
     }
 }
 
-// The start and end of a load, and its child tasks: bindings load through children and end when the image is in place.
+// The start and end of a load, and its child tasks.
 extension LoadTask {
     /// Hands the task to the first stage of the pipeline. The handlers may be called within this call if it is made on
     /// their thread.
@@ -205,12 +218,12 @@ extension LoadTask {
     /// the earlier completions.
     @_specialize(where Content == WebImage)
     package func addCompletion(_ completion: @escaping @Sendable (Ending) -> Void) {
-        let result = state.withLock { state -> Ending? in
+        let result = state.withLock { state -> LoadEnding? in
             if case .finished(let result) = state.phase { return result }
-            state.completions.append(completion)
+            state.completions.append { completion($0.result()) }
             return nil
         }
-        if let result { completion(result) }
+        if let result { completion(result.result()) }
     }
 
     /// Makes another load part of this one: the child takes over the priority of this task and is cancelled when this task ends.
@@ -231,7 +244,7 @@ extension LoadTask {
     /// The outermost parent: the task that the caller holds.
     var root: LoadTask {
         var task = self
-        while let parent = task.state.withLock({ $0.parent }) { task = parent }
+        while let parent = task.state.withLock({ $0.parent }) as? LoadTask { task = parent }
         return task
     }
 
@@ -253,7 +266,7 @@ extension LoadTask {
     /// Handlers of a child that reports its progress and partial images to this task. Partial images are decoded only
     /// if there is a handler for them.
     var forwarding: LoadHandlers {
-        let partial: @Sendable (WebImage) -> Void = { self.report(partial: $0) }
+        let partial: LoadHandlers.Partial = { self.report(partial: $0) }
         return .nonisolated(
             progress: { self.report(received: $0, expected: $1) },
             partial: showsPartialImages ? partial : nil,
@@ -262,7 +275,7 @@ extension LoadTask {
     }
 
     /// Starts the load of another request as a child, which reports on the threads of the pipeline.
-    /// - Returns: `false` if this task has finished or was cancelled.
+    /// - Returns: `false` if this task does not load any longer.
     func startChild(
         _ request: ImageRequest,
         _ handlers: LoadHandlers?,
@@ -270,66 +283,74 @@ extension LoadTask {
     ) -> Bool {
         let child = makeChild(request, handlers)
         child.addCompletion(completion)
-        guard adopt(child) else { return false }
+        guard adopt(child), isLoading else { return false }
         child.start()
         return true
     }
 
-    /// Cancels the children but not the task, which may adopt other children: the widget was unmapped, or needs another size.
-    @_specialize(where Content == WebImage)
-    package func cancelChildren() {
-        let children = state.withLock { state in
-            defer { state.children = [] }
-            state.childGeneration += 1
-            return state.children
+    /// Ends the load of a binding but not the task, which may start again: the widget was unmapped, or needs another
+    /// image. The callbacks of the binding are not called.
+    package func stop() {
+        detach()
+        let (wasRunning, children) = state.withLock { state in
+            defer { if state.isRunning { state.phase = .idle } }
+            return (state.isRunning, exchange(&state.children, with: []))
         }
-        for child in children { child.cancel() }
+        if wasRunning {
+            pipeline.intake.add(.cancel(self))
+            pipeline.taskDidFinish(self, with: .failure(.cancelled(request.url)))
+        }
+        for child in children {
+            (child as? LoadTask)?.state.release { $0.handlers.take() }
+            child.cancel()
+        }
     }
 
-    /// Makes the children report their progress to another handler from now on.
-    /// - Parameter handler: Replaces the current progress handler of the children.
+    /// Drops the callbacks of the binding, which shows another image. The task ends without it.
+    package func detach() { state.release { $0.presenter.take() } }
+
+    /// Makes the load of a binding report its progress to another handler from now on.
+    /// - Parameter handler: Replaces the current progress handler.
     /// - Returns: The progress so far; `nil` before the first report.
-    package func reportProgressOfChildren(
+    package func reportProgress(
         to handler: @escaping @MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void
     ) -> (received: Int64, expected: Int64?)? {
         var known: (received: Int64, expected: Int64?)?
-        for child in state.withLock({ $0.children }) {
-            let (progress, replaced) = child.state.withLock { state in
-                let replaced = state.handlers
-                state.handlers = replaced?.reportingProgress(to: handler)
-                return (state.progress, replaced)
+        for case let task as LoadTask in state.withLock({ $0.isRunning ? [self] : $0.children }) {
+            let (progress, replaced) = task.state.withLock { state in
+                defer { state.receiver?.progress = LoadHandlers.mainActor(progress: handler) { _ in }.progress }
+                return (state.progress, state.receiver)
             }
             withExtendedLifetime(replaced) { known = progress ?? known }
         }
         return known
     }
 
-    /// Distinguishes the end of a replaced child from the end of the current child.
-    package var childGeneration: Int {
-        @_specialize(where Content == WebImage)
-        get { state.withLock { $0.childGeneration } }
-    }
-
-    /// Finishes the task within this call, which must be on the thread of its callbacks. Only the first call has an effect.
-    func end(with result: Ending) {
-        let (isFirst, wasRunning, isCancelled) = state.withLock { state in
+    /// Finishes the task within this call, which must be on the thread of its callbacks. Only the first call has an
+    /// effect. The end of a load goes to the binding, if there is one, which calls this again.
+    /// - Parameter isLoad: Whether the load has ended, which is ignored after ``stop()``.
+    func end(with result: Ending, ofLoad isLoad: Bool = false) {
+        let ended = state.withLock { state -> (wasRunning: Bool, isCancelled: Bool, presenter: LoadHandlers?)? in
             let wasRunning = state.isRunning
-            if case .unstarted = state.phase {} else if !wasRunning { return (false, false, false) }
-            state.phase = .finishing
-            return (true, wasRunning, state.isCancelled)
+            if case .idle = state.phase, !isLoad {} else if !wasRunning { return nil }
+            let presenter = state.presenter.take()
+            state.phase = presenter == nil ? .finishing : .idle
+            return (wasRunning, state.isCancelled, presenter)
         }
-        guard isFirst else { return }
+        guard let (wasRunning, isCancelled, presenter) = ended else { return }
         let result = isCancelled ? .failure(.cancelled(request.url)) : result
         // Observers come first: code that awaits the response continues as soon as the phase is `finished`.
         if wasRunning { pipeline.taskDidFinish(self, with: result) }
+        let ending = LoadEnding(result)
+        if let presenter, case .image(let result) = ending { return presenter.completion(result) }
         let before = state.withLock { state in
-            var ended = State(phase: .finished(result), priority: state.priority, isCancelled: state.isCancelled)
-            ended.childGeneration = state.childGeneration
+            var ended = LoadState(request: state.request, intercepted: state.intercepted, priority: state.priority)
+            (ended.phase, ended.isCancelled) = (.finished(ending), state.isCancelled)
             return exchange(&state, with: ended)
         }
         for child in before.children { child.cancel() }
-        if let result = result as? ImageResult { before.handlers?.complete(result) }
-        for completion in before.completions { completion(result) }
+        if case .image(let result) = ending { before.handlers?.completion(result) }
+        for completion in before.completions { completion(ending) }
         withExtendedLifetime(before) {}
     }
 }
@@ -339,36 +360,33 @@ extension LoadTask {
     /// - Returns: Whether the task is to be loaded, because it was neither cancelled nor started before.
     func begin() -> Bool {
         state.withLock { state in
-            guard !state.isCancelled, case .unstarted = state.phase else { return false }
+            guard !state.isCancelled, case .idle = state.phase else { return false }
             state.phase = .running
             return true
         }
     }
 
-    var interceptedRequest: ImageRequest? { intercepted?.value }
+    /// Whether the pipeline is to load the image or bytes.
+    var isLoading: Bool { state.withLock { $0.isRunning && !$0.isCancelled } }
 
-    var wantsPartialImages: Bool {
-        request.loading == .progressive && showsPartialImages
-    }
+    var interceptedRequest: ImageRequest? { state.withLock { $0.intercepted }?.value }
+
+    var wantsPartialImages: Bool { request.loading == .progressive && showsPartialImages }
 
     /// Whether the thumbnail in the file would be shown.
     var wantsThumbnail: Bool {
         wantsPartialImages && state.withLock { $0.preview.rawValue < ImagePreview.thumbnail.rawValue }
     }
 
-    var showsPartialImages: Bool {
-        state.withLock { $0.handlers?.wantsPartialImages == true }
-    }
+    var showsPartialImages: Bool { state.withLock { $0.receiver?.partial != nil } }
 
     /// Whether a cached image is shown until the server has answered.
-    var wantsPreview: Bool {
-        state.withLock { $0.handlers?.wantsPartialImages == true && !$0.hasCachedImage }
-    }
+    var wantsPreview: Bool { state.withLock { $0.receiver?.partial != nil && !$0.hasCachedImage } }
 
     func report(received: Int64, expected: Int64?) {
         let isFirst = state.withLock { state in
             state.progress = (received, expected)
-            guard state.handlers?.wantsProgress == true, !state.deliversProgress else { return false }
+            guard state.receiver?.progress != nil, !state.deliversProgress else { return false }
             state.deliversProgress = true
             return true
         }
@@ -378,7 +396,7 @@ extension LoadTask {
     /// Shows an image, unless a better preview is already shown.
     func report(partial: WebImage, as preview: ImagePreview = .partial) {
         let (isFirst, replaced) = state.withLock { state -> (Bool, WebImage?) in
-            guard state.handlers?.wantsPartialImages == true,
+            guard state.receiver?.partial != nil,
                 preview == .partial || preview.rawValue > state.preview.rawValue
             else { return (false, nil) }
             state.preview = preview
@@ -393,33 +411,33 @@ extension LoadTask {
     func reportNow(partial: WebImage) {
         state.withLock { ($0.hasCachedImage, $0.preview) = (true, .partial) }
         guard dispatcher.isCurrent else { return report(partial: partial) }
-        state.withLock { $0.isCancelled ? nil : $0.handlers }?.report(partial: partial)
+        state.withLock { $0.isCancelled ? nil : $0.receiver }?.partial?(partial)
     }
 
     /// Finishes the task in a later turn of its dispatcher.
     func finish(_ result: Ending) {
         pipeline.observers.notify(request.url, .awaitingDelivery, of: self)
-        dispatcher.dispatch { self.end(with: result) }
+        dispatcher.dispatch { self.end(with: result, ofLoad: true) }
     }
 
     /// Finishes the task within this call if the caller is on the thread of the callbacks.
     func finishNow(_ result: Ending) {
-        if dispatcher.isCurrent { end(with: result) } else { finish(result) }
+        if dispatcher.isCurrent { end(with: result, ofLoad: true) } else { finish(result) }
     }
 
     private func deliverProgress() {
         let (progress, handlers) = state.withLock { state in
             state.deliversProgress = false
-            return (state.progress, state.isCancelled ? nil : state.handlers)
+            return (state.progress, state.isCancelled ? nil : state.receiver)
         }
-        if let progress { handlers?.report(received: progress.received, expected: progress.expected) }
+        if let progress { handlers?.progress?(progress.received, progress.expected) }
     }
 
     private func deliverPartial() {
         let (partial, handlers) = state.withLock { state in
             defer { state.partial = nil }
-            return (state.partial, state.isCancelled ? nil : state.handlers)
+            return (state.partial, state.isCancelled ? nil : state.receiver)
         }
-        if let partial { handlers?.report(partial: partial) }
+        if let partial { handlers?.partial?(partial) }
     }
 }

@@ -19,13 +19,11 @@ extension ImageSlot {
     func startSequence(_ sequence: ImageSequence, _ size: DecodeSize) {
         guard let load = current else { return }
         let task = load.task
-        let generation = task.childGeneration
         let arriving = SequenceLoad(sequence)
         for (index, image) in sequence.requests.enumerated() {
             let request = load.makeRequest(size, for: widget, of: image)
             let completion: Completion = { [weak self] result in
                 arriving.add(result, at: index)
-                guard task.childGeneration == generation else { return }
                 guard let self, current?.task === task else {
                     if arriving.isComplete { task.complete(arriving.result) }
                     return

@@ -17,7 +17,7 @@ extension ImageSlot: ContentObserving {
             // Lists map rows in passing and unmap them within the same layout. Such rows are not worth a request.
             if !load.task.isCancelled { waitForLayout(pointer) }
         case .loading:
-            load.task.priority = load.task.request.priority
+            load.task.priority = load.image.onScreenPriority
         case .suspended:
             // The widget may have been moved.
             widgetResumed()
@@ -43,9 +43,9 @@ extension ImageSlot: ContentObserving {
         case .loading where load.request.options.start == .onlyWhileMapped:
             current?.state = .waitingForMap
             endLoading()
-            load.task.cancelChildren()
+            load.task.stop()
         case .loading:
-            load.task.priority = load.task.request.offScreenPriority
+            load.task.priority = load.image.offScreenPriority
         case .waitingForMap, .suspended, .shown, .failed, .detached:
             break
         }
@@ -65,7 +65,7 @@ extension ImageSlot: ContentObserving {
         guard current?.task.isCancelled == false else { return }
         switch current?.state {
         case .waitingForMap, .waitingForLayout, .suspended, .loading:
-            // The child task is ignored from now on. The task calls its completions itself.
+            // The load is ignored from now on. The task calls its completions itself.
             current?.state = .detached
             endLoading()
             let task = current?.task

@@ -77,9 +77,7 @@ extension ImageSlot {
     /// called, and no handler may be called after it.
     func restart(_ ended: SlotLoad, ignoresFailureCache: Bool = false) {
         placeholders.cancel()
-        let task = ImageTask(parentFor: ended.task.request, in: ended.manager.pipeline)
-        let request = ended.request.withoutHandlers
-        let load = SlotLoad(task: task, request: request, manager: ended.manager)
+        let load = SlotLoad(of: ended.image, for: ended.request.withoutHandlers, by: ended.manager)
         load.ignoresFailureCache = ignoresFailureCache
         load.keepsImage = stillKeepsImage(ended)
         current = load

@@ -40,7 +40,7 @@ extension ImageSlot {
             current?.showsPartialImage = false
             current?.showsPreview = false
             endLoading()
-            load.task.cancelChildren()
+            load.task.stop()
             startTask(load.decodeSize(in: target) ?? .original)
         case .waitingForMap, .waitingForLayout, .suspended, .detached: break
         }

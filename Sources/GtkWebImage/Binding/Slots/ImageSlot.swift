@@ -179,19 +179,18 @@ final class ImageSlot {
 
     /// Loads and shows an image, or joins the load of the same image.
     func set(_ request: BindingRequest, by manager: ImageManager, _ completion: Completion?) -> ImageTask {
-        guard var image = request.image else { return clear(for: request, by: manager, completion) }
+        guard let image = request.image else { return clear(for: request, by: manager, completion) }
         var keepsImage = false
         // Nearly all requests are for another image. To compare all of a request would copy it.
-        if let current, current.task.request.url == image.url, current.manager === manager,
+        if let current, current.request.image?.url == image.url, current.manager === manager,
             request.isReload(of: current.request)
         {
             if let task = join(current, with: request, completion) { return task }
             keepsImage = stillKeepsImage(current)
         }
         end(request.options.previousLoad, staysBusy: true)
-        image.priority = image.onScreenPriority
-        let task = ImageTask(parentFor: image, in: manager.pipeline, completion: completion)
-        let load = SlotLoad(task: task, request: request, manager: manager)
+        let load = SlotLoad(of: image, for: request, by: manager, completion)
+        let task = load.task
         load.keepsImage = keepsImage
         current = load
         if request.progress != nil || request.partial != nil { dropHandlersAtEnd(of: task) }
@@ -252,7 +251,7 @@ final class ImageSlot {
         accessibility.hasFailed = failure != nil && current == nil
         // A task has a request, although there is nothing to load.
         let nothing = ImageRequest(url: URL(filePath: "/"))
-        let task = ImageTask(parentFor: nothing, in: manager.pipeline, completion: completion)
+        let task = ImageTask(binding: nothing, in: manager.pipeline, completion: completion)
         let error = ImageError.noURL(remedy: "Call clearImage() to clear a widget.")
         MainLoopDispatcher.shared.dispatch { task.complete(.failure(error)) }
         return task
@@ -266,7 +265,10 @@ final class ImageSlot {
         target.content?.finishTransition()
         // An image that is in place has not failed: the end of its transition completes the load. A load that never
         // started has nothing to finish, and its completion must not be lost.
-        if ended?.isShown == false, fate == .cancelled || ended?.hasStarted == false { ended?.task.cancel() }
+        if let ended, !ended.isShown {
+            ended.task.detach()
+            if fate == .cancelled || !ended.hasStarted { ended.task.cancel() }
+        }
         endLoading(staysBusy: staysBusy)
         accessibility.hasFailed = false
     }
@@ -310,7 +312,7 @@ final class ImageSlot {
         guard let widget else { return startTask(size ?? .original, prepared) }
         guard let pointer = widget.pointer, let load = current else { return }
         if load.request.options.start == .immediately {
-            if isMapped == false { load.task.priority = load.task.request.offScreenPriority }
+            if isMapped == false { load.task.priority = load.image.offScreenPriority }
             startTask(size ?? .original, prepared)
         } else if isMapped == false {
             load.state = .waitingForMap
@@ -347,34 +349,23 @@ final class ImageSlot {
         placeholders.load(at: size)
         target.content?.beginLoading(configuration.indicator)
         accessibility.isBusy = true
-        if let sequence = load.request.sequence {
-            startSequence(sequence, size)
-        } else {
-            startChild(of: load, size, prepared)
-        }
-    }
-
-    private func startChild(of load: SlotLoad, _ size: DecodeSize, _ prepared: PreparedLoad?) {
-        let (task, manager) = (load.task, load.manager)
-        let request = prepared?.request ?? manager.prepare(load.makeRequest(size, for: widget))
+        if let sequence = load.request.sequence { return startSequence(sequence, size) }
+        let task = load.task
+        let request = prepared?.request ?? load.manager.prepare(load.makeRequest(size, for: widget))
         guard current === load else { return }
         let wantsProgress = load.wantsProgress || progress != nil || configuration.indicator != nil
-        let generation = task.childGeneration
-        let child = manager.makeTask(
-            for: request,
-            handlers: .mainActor(
+        load.variantRank = request.request.variantRank
+        task.start(
+            request,
+            for: .mainActor(
                 progress: wantsProgress ? progressHandler(of: task) : nil,
                 partial: { [weak self] image in self?.receive(partial: image, of: task) },
                 completion: { [weak self] result in
-                    // A load ends with its current child, not with one that an unmap interrupted.
-                    guard task.childGeneration == generation else { return }
-                    guard let self, current?.task === task else { return task.complete(result) }
-                    if case .loading = current?.state { finish(task, result) }
+                    guard case .loading = self?.current?.state else { return task.complete(result) }
+                    self?.finish(task, result)
                 }
             )
         )
-        load.variantRank = child.request.variantRank
-        if task.adopt(child) { child.start() }
     }
 
     /// Starts to report the progress of a load that was started without.
@@ -383,7 +374,7 @@ final class ImageSlot {
         guard let load = current, load.request.sequence == nil else { return }
         let task = load.task
         let handler = progressHandler(of: task)
-        if let known = task.reportProgressOfChildren(to: handler) { handler(known.received, known.expected) }
+        if let known = task.reportProgress(to: handler) { handler(known.received, known.expected) }
     }
 
     /// Each report costs a turn of the main loop, so a load has a handler only if its progress is used.

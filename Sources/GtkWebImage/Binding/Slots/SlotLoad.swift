@@ -27,8 +27,7 @@ final class SlotLoad {
         case failed(isTransient: Bool)
     }
 
-    /// The handle that callers hold, with the request at the priority of an image on screen. It loads through child tasks, one for
-    /// each start.
+    /// The handle that callers hold. It starts when the size is known, at the priority of an image on screen.
     let task: ImageTask
     /// The request, without its handlers after the end of the load, because they may capture the widget.
     var request: BindingRequest
@@ -56,9 +55,17 @@ final class SlotLoad {
     /// Set while a load that failed without a connection, or has shown a fallback, waits for the network.
     var networkObservation: ObservationToken?
 
-    init(task: ImageTask, request: BindingRequest, manager: ImageManager) {
-        (self.task, self.request, self.manager) = (task, request, manager)
-        hasDarkImage = request.image?.darkURL != nil
+    init(
+        of image: ImageRequest,
+        for request: BindingRequest,
+        by manager: ImageManager,
+        _ completion: ImageSlot.Completion? = nil
+    ) {
+        var image = image
+        image.priority = image.onScreenPriority
+        task = ImageTask(binding: image, in: manager.pipeline, completion: completion)
+        (self.request, self.manager) = (request, manager)
+        hasDarkImage = image.darkURL != nil
     }
 
     deinit {
@@ -74,7 +81,7 @@ final class SlotLoad {
         return requests
     }
 
-    /// Whether a child task exists that can run to its end.
+    /// Whether a load exists that can run to its end.
     var hasStarted: Bool {
         switch state {
         case .waitingForMap, .waitingForLayout, .suspended: false
@@ -107,6 +114,9 @@ final class SlotLoad {
 
     var requests: [BindingRequest] { [request] + joined }
 
+    /// The request of the app.
+    var image: ImageRequest { request.image ?? task.request }
+
     /// The request of the app for the file of the current style.
     var imageInStyle: ImageRequest? { request.image?.inStyle(isDark: isDark) }
 
@@ -132,7 +142,7 @@ final class SlotLoad {
     /// The size to decode at; `nil` while the widget has none.
     /// - Parameter scale: The device scale of the widget, if it is known.
     func decodeSize(in target: any SlotTarget, scale: Double? = nil) -> DecodeSize? {
-        if let size = task.request.decodeSize { return size }
+        if let size = request.image?.decodeSize { return size }
         return scale.map { target.decodeSize(scale: $0) } ?? target.decodeSize()
     }
 
@@ -142,7 +152,7 @@ final class SlotLoad {
         return manager.variantRank(for: makeRequest(size, for: widget)).map { $0 > variantRank } ?? false
     }
 
-    /// The request of a child task.
+    /// The request to load.
     /// - Parameters:
     ///   - scale: The device scale of the widget, if it is known.
     ///   - part: One of several images. Default: the image.
@@ -152,14 +162,14 @@ final class SlotLoad {
         scale: Double? = nil,
         of part: ImageRequest? = nil
     ) -> ImageRequest {
-        var result = part ?? task.request
+        var result = part ?? image
         if isDark { result = result.inStyle(isDark: true) }
         result.priority = result.onScreenPriority
         if ignoresFailureCache { result.rememberedFailure = .ignored }
         result.decodeSize = size
         // The manager's request processor may add a transformer, whose radii are in application pixels.
         result.acceptsLarger = true
-        if task.request.decodeSize != .original, let scale = scale ?? widget?.pointer?.deviceScale {
+        if request.image?.decodeSize != .original, let scale = scale ?? widget?.pointer?.deviceScale {
             result.displayScale = scale
         }
         result.preparation = TexturePreparation()
@@ -167,7 +177,7 @@ final class SlotLoad {
     }
 }
 
-/// A request of a child task that is about to start.
+/// A request of a load that is about to start.
 struct PreparedLoad: Sendable {
     let size: DecodeSize
     let scale: Double?

@@ -69,7 +69,7 @@ package final class MemoryCache: Sendable {
     /// The bytes of the images that the cache keeps alive.
     package var totalCost: Int { state.withLock { $0.cost } }
     /// The number of slots in use, by kept and evicted images.
-    package var slotCount: Int { state.withLock { $0.slots.count - $0.free.count } }
+    var slotCount: Int { state.withLock { $0.slots.count - $0.free.count } }
 
     /// How often an image was stored. A look-up that missed also misses later if the number is unchanged.
     var storeCount: Int { stores.load(ordering: .acquiring) }

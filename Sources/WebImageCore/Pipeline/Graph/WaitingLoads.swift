@@ -1,8 +1,9 @@
 /// A load of an image, or of bytes and no image.
 protocol AnyLoadTask: AnyObject, Sendable {
     var request: ImageRequest { get }
-    var priority: ImagePriority { get }
+    var priority: ImagePriority { get set }
     var isCancelled: Bool { get }
+    func cancel()
     /// The request that the interceptors of the manager receive; `nil` for a task that skips them.
     var interceptedRequest: ImageRequest? { get }
 }

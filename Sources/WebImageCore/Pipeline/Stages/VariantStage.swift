@@ -40,7 +40,7 @@ struct VariantStage: PipelineStage {
     /// - Parameter found: The request for a file that is used instead of the one that fits.
     private func goOn(with task: ImageTask, _ found: ImageRequest?) {
         guard context.waitingForVariants.withLock({ $0.removeValue(forKey: ObjectIdentifier(task)) }) != nil,
-            !task.isCancelled
+            task.isLoading
         else {
             return
         }
