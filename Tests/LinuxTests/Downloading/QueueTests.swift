@@ -168,7 +168,7 @@ struct QueueTests {
         }
         #expect(time > .seconds(3))
         let failures = (held + late).compactMap { $0.results.isEmpty ? nil : $0.failure() }
-        #expect(failures.map(\.code) == [.timedOut] && failures[0].reason.contains("another host"))
+        #expect(failures.map(\.code) == [.timedOut] && failures[0].reason.contains("another server"))
         for download in held + late { download.cancel() }
         gate.open()
     }

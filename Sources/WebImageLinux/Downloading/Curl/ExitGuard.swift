@@ -28,7 +28,7 @@ enum ExitGuard {
     }
 
     /// Enters libcurl unless the process exits.
-    static func tryEnter() -> Bool { pthread_rwlock_tryrdlock(lock) == 0 }
+    static func tryEnter() -> Bool { !isClosed.load(ordering: .acquiring) && pthread_rwlock_tryrdlock(lock) == 0 }
 
     static func leave() { pthread_rwlock_unlock(lock) }
 

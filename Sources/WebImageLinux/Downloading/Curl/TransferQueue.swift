@@ -96,7 +96,10 @@ struct TransferQueue {
     /// Moves a running transfer to another server, such as the target of a redirect.
     /// - Returns: Whether the server has room. If not, the transfer keeps its place.
     mutating func move(_ transfer: CurlTransfer, to origin: Origin) -> Bool {
-        guard !pause(origin), runningCount(of: origin) < serverLimit else { return false }
+        // The servers of a host that waits get their turns together, from resume().
+        guard lookups[origin.host]?.nextStart == nil, !pause(origin), runningCount(of: origin) < serverLimit else {
+            return false
+        }
         leave(transfer.origin)
         transfer.origin = origin
         enter(origin)

@@ -35,7 +35,7 @@ extension CurlTransfer {
         let limit = isOver(totalDeadline, now: .now) ? exchange.request.totalTimeout : nil
         guard exchange.pace == nil || exchange.arrival == nil || limit != nil else {
             let speed = Magnitude.bytes(Exchange.minimumSpeed)
-            let reason = "The server sent less than \(speed) per second while another host waited"
+            let reason = "The server sent less than \(speed) per second while another server waited"
             let place = "maximumConcurrentTransfers in the downloader's configuration"
             return exchange.error(.timedOut, reason, remedy: "Load the image again later, or raise \(place).")
         }

@@ -5,7 +5,7 @@ import WebImageCore
 
 // The connection of an exchange, as far as libcurl reports it.
 extension Exchange {
-    /// The bytes per second that a transfer must receive while another host waits for room. This is the speed of the
+    /// The bytes per second that a transfer must receive while another server waits for room. This is the speed of the
     /// slowest mobile networks, divided among all transfers.
     static let minimumSpeed = 256
     /// The time that the slowest transfer needs for a TLS record, which has up to 16 KiB and is delivered as a whole.
@@ -56,7 +56,7 @@ extension Exchange {
     }
 
     /// Whether the exchange has received too little after its first byte, over a third of the idle timeout or the time
-    /// of a TLS record. It is called while another host waits for room. The first call starts the measurement.
+    /// of a TLS record. It is called while another server waits for room. The first call starts the measurement.
     func isTooSlow(now: ContinuousClock.Instant) -> Bool {
         // The idle timeout covers servers that have not answered yet.
         guard lastArrival != nil else {

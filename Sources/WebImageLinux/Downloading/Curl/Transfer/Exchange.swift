@@ -40,7 +40,7 @@ final class Exchange {
     private(set) var headByteCount = 0
     /// The bytes of the body so far, as received.
     var bodyByteCount = 0
-    /// The start of the speed measurement and the bytes at that time; `nil` while no other host waits.
+    /// The start of the speed measurement and the bytes at that time; `nil` while no other server waits.
     var pace: (since: ContinuousClock.Instant, byteCount: Int)?
     var firstByteAt = ContinuousClock.now
 
