@@ -306,6 +306,15 @@ struct AnimationMemoryTests {
         }
         // Then both have half of it, and two frames each that every animation may have.
         #expect(count(second) >= 10 && count(first) >= 10, "\(count(first)), \(count(second))")
+        // And a third one that begins during this shortage gets a third.
+        let third = buffer()
+        for _ in 0..<4 {
+            for buffer in [third, first, second] {
+                buffer.request(wanted, shown: nil)
+                await settle()
+            }
+        }
+        #expect(count(third) >= 6, "\(count(third))")
         #expect(budget.used <= budget.limit)
     }
 

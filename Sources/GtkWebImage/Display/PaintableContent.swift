@@ -337,8 +337,7 @@ extension PaintableContent {
         } else {
             drawVisible(in: context)
         }
-        displayed.playback?.undrawnSince = nil
-        if let playback = displayed.playback, playback.isAsleep, isOnScreen { playback.wakeAfterDrawing() }
+        displayed.playback?.didDraw(isOnScreen: isOnScreen)
         if let image {
             if !image.isPartial { drawnSide = max(width, height) }
             observer?.didDraw(width: width, height: height)

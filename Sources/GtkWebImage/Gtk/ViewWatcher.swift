@@ -52,10 +52,12 @@ final class ViewWatcher {
         }
 
         func add(_ watcher: ViewWatcher) {
+            watchers.removeAll { $0.object == nil }
             watchers.append(Weak(object: watcher))
-            if handler == nil {
-                handler = clock.connect("layout", phase: .afterDefault) { [weak self] in self?.didLayOut() }
-            }
+            guard handler == nil else { return }
+            handler = clock.connect("layout", phase: .afterDefault) { [weak self] in self?.didLayOut() }
+            // The current layout does not call the handler.
+            gdk_frame_clock_request_phase(OpaquePointer(clock), GDK_FRAME_CLOCK_PHASE_LAYOUT)
         }
 
         private func didLayOut() {

@@ -10,7 +10,7 @@ final class PaintablePlayback {
     /// Owns this object.
     private weak var content: PaintableContent?
     /// When the first frame began to wait for being drawn, in seconds; `nil` if the displayed frame was drawn.
-    var undrawnSince: Double?
+    private var undrawnSince: Double?
     private(set) var isAsleep = false
     /// Watches whether the widget is in view, while it is mapped.
     private var watcher: ViewWatcher?
@@ -64,9 +64,11 @@ final class PaintablePlayback {
         shared.updateVisibility()
     }
 
-    /// Wakes a sleeping playback that was drawn on the screen. It runs within GTK's snapshot, where nothing may change, so the
-    /// playback wakes in a later turn of the main loop.
-    func wakeAfterDrawing() {
+    /// Records that a frame was drawn, and wakes a sleeping playback. It runs within GTK's snapshot, where nothing may
+    /// change, so the playback wakes in a later turn of the main loop.
+    func didDraw(isOnScreen: Bool) {
+        undrawnSince = nil
+        guard isAsleep, watcher == nil, isOnScreen else { return }
         MainLoopDispatcher.shared.dispatch { [weak self] in MainActor.assumeIsolated { self?.wake() } }
     }
 

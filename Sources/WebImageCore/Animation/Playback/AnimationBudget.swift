@@ -39,7 +39,10 @@ package final class AnimationBudget: Sendable {
     package var used: Int { state.withLock { $0.used } }
 
     func add(_ buffer: FrameBuffer) {
-        state.withLock { $0.members[ObjectIdentifier(buffer)] = Member(buffer: buffer) }
+        state.withLock { state in
+            state.members[ObjectIdentifier(buffer)] = Member(buffer: buffer)
+            state.shortage = 0
+        }
     }
 
     func remove(_ buffer: FrameBuffer) {

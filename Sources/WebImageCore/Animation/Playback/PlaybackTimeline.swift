@@ -10,8 +10,6 @@ package struct PlaybackTimeline: Sendable {
         package var step: Int
         /// The time at which the next frame is due; `nil` after the last frame.
         package var end: Duration?
-        /// The frames that follow.
-        var next: [Int] = []
     }
 
     /// The frames of one loop, in order.
@@ -58,8 +56,7 @@ package struct PlaybackTimeline: Sendable {
     package var totalDuration: Duration? { loopCount > 0 ? loopDuration * loopCount : nil }
 
     /// Returns the position after a playback time at rate 1.
-    /// - Parameter count: The largest number of next frames to return.
-    package func position(at elapsed: Duration, nextFrames count: Int = 0) -> Position {
+    package func position(at elapsed: Duration) -> Position {
         let elapsed = elapsed.bounded
         let loop = Int(bounded: elapsed / loopDuration)
         if loopCount > 0, loop >= loopCount {
@@ -67,13 +64,11 @@ package struct PlaybackTimeline: Sendable {
         }
         let within = elapsed - loopDuration * loop
         let index = index(at: within)
-        let step = loop * order.count + index
         return Position(
             frame: order[index],
             loop: loop,
-            step: step,
-            end: loopDuration * loop + starts[index + 1],
-            next: frames(after: step, count: count)
+            step: loop * order.count + index,
+            end: loopDuration * loop + starts[index + 1]
         )
     }
 
