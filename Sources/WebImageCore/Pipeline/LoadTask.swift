@@ -77,7 +77,7 @@ public final class LoadTask<Content: Sendable>: Sendable {
     /// How a load ends.
     package typealias Ending = Result<LoadResponse<Content>, ImageError>
 
-    /// The request that the task loads. A widget adds its size when the load starts.
+    /// The request that the task loads; once a widget has a size, the request that its manager has prepared for that size.
     public var request: ImageRequest { state.withLock { $0.request } }
     /// ``MemoryCache/storeCount`` at the last look; -1 before the first.
     let storeCountAtLook: Atomic<Int>
@@ -366,7 +366,6 @@ extension LoadTask {
         }
     }
 
-    /// Whether the pipeline is to load the image or bytes.
     var isLoading: Bool { state.withLock { $0.isRunning && !$0.isCancelled } }
 
     var interceptedRequest: ImageRequest? { state.withLock { $0.intercepted }?.value }

@@ -170,7 +170,7 @@ struct GraphIntake: PipelineStage {
 
     private func enter(_ load: WaitingLoads.Load) {
         // A task that was cancelled while it waited does not enter. If it is cancelled from here on, a later change removes it.
-        guard !load.task.isCancelled else { return }
+        guard load.task.isLoading else { return }
         if let task = load.task as? ImageTask {
             join(task, age: load.age)
         } else if let task = load.task as? DataTask {
@@ -180,7 +180,7 @@ struct GraphIntake: PipelineStage {
 
     private func make(_ change: Change) {
         switch change {
-        case .enter(let task): if !task.isCancelled { take(WaitingLoads.Load(task)) }
+        case .enter(let task): if task.isLoading { take(WaitingLoads.Load(task)) }
         case .cancel(let task):
             if task.interceptedRequest != nil { interceptorStage.cancel(task) }
             let waited = context.intake.release { $0.waiting.remove(task) }

@@ -2,7 +2,8 @@
 protocol AnyLoadTask: AnyObject, Sendable {
     var request: ImageRequest { get }
     var priority: ImagePriority { get set }
-    var isCancelled: Bool { get }
+    /// Whether the pipeline is to load the image or bytes.
+    var isLoading: Bool { get }
     func cancel()
     /// The request that the interceptors of the manager receive; `nil` for a task that skips them.
     var interceptedRequest: ImageRequest? { get }

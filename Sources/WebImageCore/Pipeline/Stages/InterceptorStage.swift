@@ -92,7 +92,7 @@ struct InterceptorStage: PipelineStage {
         var resolved = request.completed(from: load.request)
         preparation.resolve(&resolved)
         let child = task.makeChild(resolved, task.forwarding)
-        guard !Task.isCancelled, task.adopt(child) else { throw .cancelled(request.url) }
+        guard !Task.isCancelled, task.adopt(child), task.isLoading else { throw .cancelled(request.url) }
         child.start()
         // A finished child would keep its image for as long as the interceptor runs.
         defer { task.disown(child) }
