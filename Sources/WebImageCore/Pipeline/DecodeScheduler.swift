@@ -35,8 +35,8 @@ struct DecodeScheduler: PipelineStage {
         let ticket = queue.submit(priority: priority, isResumed: last != nil, age: id.number, work)
         // The work may have begun already and be waiting for memory with a newer ticket.
         let current = graph.withLock { $0.setDecodeTicket(ticket, of: id, making: product, where: { $0 == last }) }
-        // This work already holds memory. Without a ticket it could never be cancelled.
-        if current == nil, last != nil { queue.cancel(ticket) }
+        // Without a ticket nothing else could cancel the work.
+        if current == nil { queue.cancel(ticket) }
         // The priority may have changed before the graph had the ticket.
         if let current, current != priority { queue.setPriority(current, of: ticket) }
     }
