@@ -94,6 +94,35 @@ extension Scenario {
             expectEqual(seen.first, (index + 1) % player.frameCount)
         },
 
+        Scenario("An animation that wakes right before its widget is unmapped stands still out of view afterwards") {
+            let stage = try animatedStage()
+            let scroll = Scroll(in: stage)
+            let (widget, column) = (scroll.picture.widget, gtk_widget_get_parent(scroll.picture.widget)!)
+            stage.present()
+            scroll.toEnd()
+            scroll.picture.setImage(with: stage.server.url("/gif/3-0"), completion: stage.completion)
+            stage.waitForResults(1)
+            let player = try require(scroll.picture.imageBinding.player)
+            expect(MainLoopPump.run(until: { player.isRunning }))
+            // Given an animation that sleeps because it is not drawn
+            gtk_widget_set_opacity(column, 0)
+            expect(MainLoopPump.run(until: { !player.isRunning }))
+            // When it is drawn and unmapped within a turn of the main loop, and mapped again
+            var isHidden = false
+            stage.afterPaint {
+                if !isHidden { gtk_widget_set_visible(widget, 0) }
+                isHidden = true
+            }
+            gtk_widget_set_opacity(column, 1)
+            expect(MainLoopPump.run(until: { isHidden }))
+            stage.waitForFrame()
+            gtk_widget_set_visible(widget, 1)
+            expect(MainLoopPump.run(until: { player.isRunning && gtk_widget_get_mapped(widget) != 0 }))
+            // Then it stops out of view.
+            scroll.toTop()
+            expect(MainLoopPump.run(until: { !player.isRunning }))
+        },
+
         Scenario("An animation plays in a popover and where a part of it is in view, and wakes when its widget moves") {
             let stage = try animatedStage()
             let (pictures, fixed) = ((0..<2).map { _ in Picture() }, gtk_fixed_new()!)

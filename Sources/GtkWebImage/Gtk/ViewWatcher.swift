@@ -84,8 +84,8 @@ final class ViewWatcher {
     }
 
     private func look() {
-        guard let widget = widget.pointer, gtk_widget_get_mapped(widget) != 0 else { return }
-        guard widget.isInView != isInView else { return }
+        guard let widget = widget.pointer, gtk_widget_get_mapped(widget) != 0, widget.isInView != isInView
+        else { return }
         isInView.toggle()
         // Code of the app must not run within GTK's layout.
         MainLoopDispatcher.shared.dispatch { [weak self] in MainActor.assumeIsolated { self?.body() } }

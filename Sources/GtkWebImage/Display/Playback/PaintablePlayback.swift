@@ -12,7 +12,7 @@ final class PaintablePlayback {
     /// When the first frame began to wait for being drawn, in seconds; `nil` if the displayed frame was drawn.
     private var undrawnSince: Double?
     private(set) var isAsleep = false
-    /// Watches whether the widget is in view, while it is mapped.
+    /// Watches whether the widget is in view, while it is mapped; `nil` as well if the playback began or woke before.
     private var watcher: ViewWatcher?
     private var isInView: Bool { watcher?.isInView != false }
 
@@ -58,7 +58,7 @@ final class PaintablePlayback {
     }
 
     func wake() {
-        guard isAsleep, watcher == nil else { return }
+        guard watcher == nil else { return }
         (isAsleep, undrawnSince) = (false, nil)
         watchView()
         shared.updateVisibility()
