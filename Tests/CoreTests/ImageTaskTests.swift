@@ -137,6 +137,21 @@ struct ImageTaskTests {
         task.complete(.failure(.cancelled(nil)))
         #expect(task.isFinished && fixture.isIdle)
     }
+
+    @Test("A load that is stopped within its start asks no loader, and a binding hears that its task is cancelled")
+    func stoppedWithinStart() {
+        let fixture = ManagerFixture(holdsResponses: true)
+        let log = EventLog<ImageError.Code?>()
+        let task = fixture.boundTask("a")
+        let request = fixture.manager.prepare(ImageRequest(url: fixture.url("a")))
+        let observation = fixture.manager.observe { if case .memoryMiss = $0.kind { task.stop() } }
+        task.start(request, for: .nonisolated { log.add($0.failure?.code) })
+        #expect(fixture.isIdle && fixture.loader.started.isEmpty && log.all.isEmpty)
+        task.cancel()
+        task.start(request, for: .nonisolated { log.add($0.failure?.code) })
+        #expect(log.all == [.cancelled], "\(log.all)")
+        withExtendedLifetime(observation) {}
+    }
 }
 
 extension ManagerFixture {

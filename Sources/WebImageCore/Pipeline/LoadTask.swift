@@ -173,18 +173,20 @@ extension LoadTask where Content == WebImage {
     /// Starts the load of a binding, or starts it again as a child after ``stop()``.
     /// - Parameter presenter: The callbacks of the binding. Its completion calls ``complete(_:)``.
     package func start(_ prepared: PreparedRequest, for presenter: LoadHandlers) {
-        let isAgain = state.withLock { state in
-            guard !state.isStarted else { return true }
+        let isFirst = state.withLock { state in
+            guard state.isOpen, !state.isStarted else { return false }
             (state.isStarted, state.request, state.presenter) = (true, prepared.request, presenter)
             state.intercepted = prepared.intercepted.map { Box($0) }
-            return false
+            return true
         }
-        guard !isAgain else {
-            let child = LoadTask(prepared, pipeline: pipeline, dispatcher: dispatcher, handlers: presenter)
-            return adopt(child) ? child.start() : ()
+        guard !isFirst else {
+            storeCountAtLook.store(prepared.storeCountAtLook, ordering: .relaxed)
+            return start()
         }
-        storeCountAtLook.store(prepared.storeCountAtLook, ordering: .relaxed)
-        start()
+        let child = LoadTask(prepared, pipeline: pipeline, dispatcher: dispatcher, handlers: presenter)
+        // A task that was cancelled does not have the callbacks of the binding.
+        guard adopt(child) else { return presenter.completion(.failure(.cancelled(prepared.request.url))) }
+        child.start()
     }
 
     /// Finishes the task of a binding within this call, on the main thread. Only the first call has an effect.
