@@ -43,7 +43,7 @@ enum LoadEnding: Sendable {
         if let image = result as? ImageResult { self = .image(image) } else { self = .data(result as! DataTask.Ending) }
     }
 
-    /// The result as a task of its type has it.
+    /// The result with the content of a task: an image or bytes.
     func result<Content>() -> LoadTask<Content>.Ending {
         switch self {
         case .image(let result): result as! LoadTask<Content>.Ending

@@ -288,9 +288,7 @@ public final class AnimationPlayer {
     }
 
     /// The position that is due, with 0.5 ms of slack because rounding may wake the player slightly early.
-    private var duePosition: PlaybackTimeline.Position {
-        timeline.position(at: elapsed + .microseconds(500))
-    }
+    private var duePosition: PlaybackTimeline.Position { timeline.position(at: elapsed + .microseconds(500)) }
 
     /// The number of frames to decode ahead. While nothing moves, one frame is kept ready for a step.
     private var lookahead: Int {
@@ -365,10 +363,10 @@ public final class AnimationPlayer {
         let due = duePosition
         guard isVisible else { return (due, buffer.frame(due.frame).map { (0, $0) }, buffer.end) }
         let earliest = shownStep.map { max($0 + 1, due.step - timeline.stepsPerLoop) } ?? due.step
+        let steps = (min(earliest, due.step)..<due.step).reversed()
         let (newest, end) = buffer.request(
             [due.frame] + timeline.frames(after: due.step, count: lookahead),
-            earlier: (min(earliest, due.step)..<due.step).reversed().lazy.map { [timeline] in timeline.frame(ofStep: $0)
-            },
+            earlier: steps.lazy.map { [timeline] in timeline.frame(ofStep: $0) },
             shown: hasOwnFrame ? currentFrameIndex : nil,
             isResting: isPaused,
             keepsOthers: isPaused

@@ -6,9 +6,11 @@ import WebImageCore
 /// The demand of a server or proxy for a user name and a password (RFC 9110, 11.6.1).
 struct Challenge {
     /// A server, identified by its origin, or a proxy, by its address. A credential for one is never sent to another.
-    struct Party: Hashable {
-        let isProxy: Bool
-        let name: String
+    enum Party: Hashable {
+        case server(Origin)
+        case proxy(String)
+
+        var isProxy: Bool { if case .proxy = self { true } else { false } }
     }
 
     /// A way to prove knowledge of the password. If libcurl may use only one scheme, it needs no further challenge.
@@ -30,7 +32,8 @@ struct Challenge {
         let offered = handle.long(isProxy ? CURLINFO_PROXYAUTH_AVAIL : CURLINFO_HTTPAUTH_AVAIL)
         guard let scheme = Scheme.allCases.first(where: { offered & $0.rawValue != 0 }) else { return nil }
         let field = head.headers[isProxy ? "proxy-authenticate" : "www-authenticate"] ?? ""
-        party = exchange.request.party(isProxy: isProxy)
+        let request = exchange.request
+        party = isProxy ? .proxy(request.proxy.name(for: request.message.url)) : .server(request.origin)
         self.scheme = scheme
         realm = scheme.realm(in: field)
     }

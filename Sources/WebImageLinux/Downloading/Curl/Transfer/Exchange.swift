@@ -94,7 +94,7 @@ final class Exchange {
         return headByteCount <= Self.headLimit && headLineCount <= Self.headLineLimit || fail(headTooLarge)
     }
 
-    /// Receives the next bytes of the body, decodes those of an image, and keeps them.
+    /// Receives the next bytes of the body. The bytes of an image are kept once they are decoded.
     /// - Parameter pass: Receives what was kept, and returns whether it wants more.
     /// - Returns: Whether the exchange continues.
     func receive(_ bytes: UnsafeRawBufferPointer, _ pass: (UnsafeRawBufferPointer) -> Bool) -> Bool {
@@ -275,7 +275,7 @@ final class Exchange {
         return result
     }
 
-    /// The metadata of a response, including those of the redirects that led to it.
+    /// The metadata of a response and of the redirects that led to it.
     func metadata(of head: ResponseHead) -> ResponseMetadata {
         var metadata = head.metadata(comparedMessage, requestTime: requestTime)
         metadata.redirects = request.redirects.map {

@@ -125,7 +125,7 @@ struct TransferRequest {
     /// The credential for the server, and the schemes that may use it: the answer of the app to a challenge, or the credential of
     /// the request or its URL. libcurl reads a credential from the URL itself, unless the target of a redirect does not repeat it.
     var credential: (credential: NetworkOptions.Credential, schemes: Int)? {
-        if let answer = answers[party(isProxy: false)] { return (answer.credential, answer.scheme.rawValue) }
+        if let answer = answers[.server(origin)] { return (answer.credential, answer.scheme.rawValue) }
         guard message.url.origin == key.url.origin else { return nil }
         if let credential = key.options.credential {
             return (credential, Challenge.Scheme.basic.rawValue | Challenge.Scheme.digest.rawValue)
@@ -150,11 +150,6 @@ struct TransferRequest {
         var request = messageWithCredential
         if key.options.handlesCookies, request.headers.field("cookie") == nil { request.headers["Cookie"] = "some" }
         return request
-    }
-
-    /// The server or the proxy of the exchange.
-    func party(isProxy: Bool) -> Challenge.Party {
-        Challenge.Party(isProxy: isProxy, name: isProxy ? proxy.name(for: message.url) : "\(origin)")
     }
 }
 
@@ -218,7 +213,7 @@ extension TransferRequest {
     }
 
     private func setProxy(_ handle: CurlHandle) {
-        let answer = answers[party(isProxy: true)]
+        let answer = answers[.proxy(proxy.name(for: message.url))]
         switch proxy {
         case .environment: break
         case .direct: return handle.set(CURLOPT_PROXY, to: "")
