@@ -172,13 +172,10 @@ extension WebImage {
             )
         )
     }
-    /// The image with its pixels in the format of the options. Alpha that is dropped is replaced by black.
-    package func converted(for options: DecodeOptions) -> WebImage {
-        guard let format = options.pixelFormat, format != content.pixels.format,
-            let pixels = pixels.converted(to: format)
-        else {
-            return self
-        }
+
+    /// The image with its pixels in another format. Alpha that is dropped is replaced by black.
+    func converted(to format: PixelBuffer.Format) -> WebImage {
+        guard format != content.pixels.format, let pixels = pixels.converted(to: format) else { return self }
         return with { content in
             content.pixels = pixels
             content.animation = animation?.mapFrames(hasAlpha: format != .rgb, keepsFile: true) {

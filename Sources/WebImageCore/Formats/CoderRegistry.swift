@@ -77,7 +77,8 @@ public final class CoderRegistry: Sendable {
     ///   ``ImageError/Code/unsupportedFormat`` when no decoder reads its format.
     public func decode(_ data: Data, options: DecodeOptions = DecodeOptions()) throws(ImageError) -> WebImage {
         let decoder = try decoder(for: data, url: options.url, hint: options.formatHint)
-        return try decoder.decode(data, options: options).converted(for: options)
+        let image = try decoder.decode(data, options: options)
+        return options.pixelFormat.map { image.converted(to: $0) } ?? image
     }
 
     /// The decoder of a file.

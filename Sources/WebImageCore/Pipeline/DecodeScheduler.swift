@@ -8,7 +8,7 @@ struct DecodeScheduler: PipelineStage {
 
     /// Whether the bytes are decoded on the separate queue for slow decodes, because decoding can take seconds.
     func isSlow(_ data: FetchedData) -> Bool {
-        slowQueue !== decodeQueue && (data.takesLong || data.decoder?.isSlow == true)
+        slowQueue !== decodeQueue && (data.takesLong || data.plan?.isSlow == true)
     }
 
     /// Whether quick decodes are waiting for a thread.
@@ -70,42 +70,46 @@ struct DecodeScheduler: PipelineStage {
 }
 
 /// A decode for a job: the decode of the rendition on disk, or of the original if the rendition is missing or damaged.
-struct DecodeRun: Sendable {
+struct DecodeRun<Value: Sendable>: Sendable {
     let id: JobGraph.Job.ID
     let product: JobGraph.Job.Product
     var rendition: CacheEntry?
     var original: FetchedData?
-    /// Whether a rendition is made from the image.
-    var makesRendition = false
     /// The number of pixels that the decoder found when the reserved memory was too small.
     var pixelCount: Int?
+    /// Ends a job whose image is known by now. Returns whether it has.
+    var endsEarly: (@Sendable (JobGraph.Job) -> Bool)?
+    /// Receives the image of the rendition and the time that decoding it took.
+    let show: @Sendable (JobGraph.Job, WebImage, Duration) -> Value
+    /// Decodes the original.
+    let decode: @Sendable (JobGraph.Job, FetchedData, DecodeMemory) throws(ImageError) -> Value
+    /// Called with the memory of the image, and with `nil` when there is nothing to decode. Not called when the job is gone.
+    let completion: @Sendable (JobGraph.Job, Result<Value, ImageError>?, MemoryBudget.Reservation?) -> Void
 }
 
 /// The memory of a decode, and what it is for.
-typealias DecodeMemory = (reservation: MemoryBudget.Reservation, cost: ImageMaker.Cost)
+struct DecodeMemory {
+    let reservation: MemoryBudget.Reservation
+    let plan: DecodePlan
+    /// The number of pixels that fit into the memory.
+    let pixelCount: Int
+    /// The bytes that are needed after decoding.
+    fileprivate let final: Int
+
+    /// Gives back what only decoding needs.
+    func endDecoding() { reservation.shrink(to: final) }
+}
 
 extension DecodeScheduler {
     /// Decodes within this call, or once there is memory. If the file has more pixels than it says, it restarts with more.
-    /// - Parameters:
-    ///   - reservation: The memory, when the decode has waited for it.
-    ///   - show: Receives the image of the rendition and the time that decoding it took.
-    ///   - decode: Decodes the original.
-    ///   - completion: Called with the memory of the image, and with `nil` when there is nothing to decode. Not called when the job is gone.
-    func run<Value: Sendable>(
-        _ run: DecodeRun,
-        holding reservation: MemoryBudget.Reservation? = nil,
-        show: @escaping @Sendable (JobGraph.Job, WebImage, Duration) -> Value,
-        decode: @escaping @Sendable (JobGraph.Job, FetchedData, DecodeMemory) throws(ImageError) -> Value,
-        completion: @escaping @Sendable (JobGraph.Job, Result<Value, ImageError>?, MemoryBudget.Reservation?) -> Void
-    ) {
-        guard let job = graph.job(run.id) else { return }
+    /// - Parameter reservation: The memory, when the decode has waited for it.
+    func run<Value>(_ run: DecodeRun<Value>, holding reservation: MemoryBudget.Reservation? = nil) {
+        guard let job = graph.job(run.id), run.endsEarly?(job) != true else { return }
         var next = run
         next.rendition = nil
         func reserve(_ byteCount: Int, isSlow: Bool) -> MemoryBudget.Reservation? {
             if let memory = reservation ?? budget.takeForDecoding(byteCount, isSlow: isSlow) { return memory }
-            wait(for: byteCount, run.id, making: run.product, isSlow: isSlow) { [self] in
-                self.run(run, holding: $0, show: show, decode: decode, completion: completion)
-            }
+            wait(for: byteCount, run.id, making: run.product, isSlow: isSlow) { self.run(run, holding: $0) }
             return nil
         }
         if let rendition = run.rendition {
@@ -114,41 +118,47 @@ extension DecodeScheduler {
                 defer { withExtendedLifetime(memory) {} }
                 let start = ContinuousClock.now
                 if let image = renditions.image(of: rendition, options: maker.decodeOptions(job.request)) {
-                    return completion(job, .success(show(job, image, .now - start)), memory)
+                    return run.completion(job, .success(run.show(job, image, .now - start)), memory)
                 }
                 // The callers still hold the reservation, so releasing it here is not enough.
                 memory.shrink(to: 0)
             }
-            return self.run(next, show: show, decode: decode, completion: completion)
+            return self.run(next)
         }
-        guard let data = run.original else { return completion(job, nil, nil) }
+        guard var data = run.original else { return run.completion(job, nil, nil) }
         do throws(ImageError) {
-            let cost = try maker.cost(
-                of: data,
-                for: job,
-                pixelCount: run.pixelCount,
-                makesRendition: run.makesRendition
-            )
             // The decoder may have been added since the decode was submitted.
-            let isSlow = slowQueue !== decodeQueue && (data.takesLong || cost.decoder.isSlow)
-            guard let memory = reserve(cost.decoding, isSlow: isSlow) else { return }
-            defer { withExtendedLifetime(memory) {} }
+            var plan = if let chosen = data.plan { chosen } else { try maker.plan(of: data, for: job.request) }
+            data.plan = plan
+            let cost = try budget.cost(
+                ofDecoding: data.loaded.data,
+                as: plan.format,
+                pixelCount: run.pixelCount,
+                plan.options
+            )
+            plan.options.reservedPixelCount = cost.pixelCount
+            let final = cost.finalByteCount(isChanged: plan.isChanged)
+            // A large image with a transformer takes all of the memory rather than failing.
+            let byteCount = max(cost.byteCount, min(final, budget.decodingLimit))
+            guard let reserved = reserve(byteCount, isSlow: isSlow(data)) else { return }
+            let memory = DecodeMemory(reservation: reserved, plan: plan, pixelCount: cost.pixelCount, final: final)
+            defer { withExtendedLifetime(reserved) {} }
             let value: Value
             do throws(ImageError) {
-                value = try decode(job, data, (memory, cost))
+                value = try run.decode(job, data, memory)
             } catch {
                 // The memory is given back before more is taken, so that no decode waits for another one. A decoder
                 // that was abandoned keeps its memory.
-                if error.code != .timedOut, !error.isCancelled { memory.shrink(to: 0) }
+                if error.code != .timedOut, !error.isCancelled { reserved.shrink(to: 0) }
                 throw error
             }
-            completion(job, .success(value), memory)
+            run.completion(job, .success(value), reserved)
         } catch {
             next.pixelCount = error.pixelCount(after: run.pixelCount)
-            guard next.pixelCount != nil else { return completion(job, .failure(error), nil) }
+            guard next.pixelCount != nil else { return run.completion(job, .failure(error), nil) }
             // An incremental decoder that has failed must not receive the bytes a second time.
             graph.withLock { $0.abandonPartialImages(of: run.id) }
-            self.run(next, show: show, decode: decode, completion: completion)
+            self.run(next)
         }
     }
 }

@@ -20,8 +20,8 @@ struct FetchedData: Sendable {
     var mark: ImageVersions.Mark?
     /// Whether decoding has occupied a thread for so long that other images are decoded first.
     var takesLong = false
-    /// The decoder, chosen when the decode of a job is submitted; `nil` before, and if there is none or its format is not allowed.
-    var decoder: ImageMaker.Decoder?
+    /// Chosen when the decode of a job is submitted; `nil` before, and if there is no decoder or the format is not allowed.
+    var plan: DecodePlan?
     /// Set if several jobs decode the bytes.
     var coalescer: DecodeCoalescer?
     /// The time that reading the disk cache took.

@@ -9,13 +9,27 @@ extension ImageRequest {
     }
 }
 
-/// Makes the image of a request from bytes: decodes them and runs the transformer. It knows neither queues nor the graph.
+/// How bytes are decoded for a request.
+struct DecodePlan: Sendable {
+    let coder: any ExtendedDecoding
+    /// The format of the file.
+    let format: ImageFormat
+    /// Whether a transformer may change the pixels, or an encoder make a rendition.
+    let isChanged: Bool
+    var options: DecodeOptions
+
+    /// Whether decoding can take seconds.
+    var isSlow: Bool { coder.isSlow(format) }
+}
+
+/// Chooses how the image of a request is made from bytes, and runs the transformer. It knows neither queues nor the graph.
 package final class ImageMaker: Sendable {
     private let coders: CoderRegistry
     private let formats: AllowedFormats
     private let budget: MemoryBudget
     private let maximumPixelCount: Int
     private let keepsWideColors: Bool
+    private let makesRenditions: Bool
     private let observers: Observers<LoadTraceEvent>
 
     package init(_ dependencies: Pipeline.Dependencies) {
@@ -24,6 +38,7 @@ package final class ImageMaker: Sendable {
         budget = dependencies.budget
         maximumPixelCount = dependencies.maximumPixelCount
         keepsWideColors = dependencies.keepsWideColors
+        makesRenditions = dependencies.renditionCache != nil
         observers = dependencies.observers
     }
 
@@ -74,18 +89,16 @@ package final class ImageMaker: Sendable {
         return nil
     }
 
-    /// A decoder, with the format of the file that it decodes.
-    struct Decoder {
-        let coder: any ExtendedDecoding
-        let format: ImageFormat
-        /// Whether decoding can take seconds.
-        var isSlow: Bool { coder.isSlow(format) }
-    }
-
-    /// The decoder of the bytes for a request, whose hint counts if the format is not recognized.
-    func decoder(of source: FetchedData, for request: ImageRequest) throws(ImageError) -> Decoder {
+    /// Chooses how the bytes are decoded for a request, whose hint counts if the format is not recognized.
+    /// - Throws: As ``coder(for:as:of:)``.
+    func plan(of source: FetchedData, for request: ImageRequest) throws(ImageError) -> DecodePlan {
         let format = source.format == .unknown ? request.formatHint ?? .unknown : source.format
-        return Decoder(coder: try coder(for: source.loaded.data, as: format, of: request), format: format)
+        return DecodePlan(
+            coder: try coder(for: source.loaded.data, as: format, of: request),
+            format: format,
+            isChanged: request.transformer != nil || makesRenditions && request.resolvedDecodeSize != .original,
+            options: decodeOptions(request)
+        )
     }
 
     /// Starts to decode a file that is still arriving.
@@ -137,76 +150,6 @@ package final class ImageMaker: Sendable {
                 (content.isThumbnail, content.decodedSize) = (true, target)
             }
         }
-    }
-
-    /// The decoder of a job, and the memory that decoding and transforming its image need.
-    struct Cost {
-        let decoder: Decoder
-        /// The bytes needed until the pixels are decoded.
-        let decoding: Int
-        /// The bytes needed after that.
-        let final: Int
-        /// The number of pixels that fit into this memory.
-        let pixelCount: Int
-    }
-
-    /// The memory that decoding and transforming the image of a job need.
-    /// - Parameter pixelCount: The number of pixels that the decoder found in an earlier call.
-    /// - Throws: What ``decode(_:for:_:isCancelled:)`` would throw before it begins.
-    func cost(
-        of source: FetchedData,
-        for job: JobGraph.Job,
-        pixelCount: Int? = nil,
-        makesRendition: Bool
-    ) throws(ImageError) -> Cost {
-        // Without a decoder, or if the format is not allowed, the size does not matter, so the header is not read.
-        let decoder = if let chosen = source.decoder { chosen } else { try self.decoder(of: source, for: job.request) }
-        let cost = try budget.cost(
-            ofDecoding: source.loaded.data,
-            as: decoder.format,
-            pixelCount: pixelCount,
-            decodeOptions(job.request)
-        )
-        let final = cost.finalByteCount(isChanged: makesRendition || job.request.transformer != nil)
-        // A large image with a transformer takes all of the memory rather than failing.
-        return Cost(
-            decoder: decoder,
-            decoding: max(cost.byteCount, min(final, budget.decodingLimit)),
-            final: final,
-            pixelCount: cost.pixelCount
-        )
-    }
-
-    /// Decodes the bytes for a job, starting from what its partial images have already decoded.
-    ///
-    /// - Parameters:
-    ///   - memory: The reservation and the result of ``cost(of:for:pixelCount:makesRendition:)``.
-    ///   - isCancelled: Whether the job is gone.
-    /// - Throws: Also an error with ``ImageError/unreservedPixelCount`` if there are more pixels than were reserved.
-    func decode(
-        _ source: FetchedData,
-        for job: JobGraph.Job,
-        _ memory: DecodeMemory,
-        isCancelled: () -> Bool
-    ) throws(ImageError) -> WebImage {
-        let data = source.loaded.data
-        var options = decodeOptions(job.request)
-        options.reservedPixelCount = memory.cost.pixelCount
-        if case .progressive(let decoding) = job.preview, case .running(let decoder) = decoding.decoder {
-            do {
-                for chunk in decoding.pending { try decoder.append(chunk) }
-                return try decoder.finish(data).converted(for: options)
-            } catch {
-                // Decoding the whole file gives either the image or the error to report.
-                WebImageLog.debug("Incremental decoding failed: \(error)")
-            }
-        }
-        return try memory.cost.decoder.coder.decode(
-            data,
-            options: options,
-            holding: memory.reservation,
-            isCancelled: isCancelled
-        ).converted(for: options)
     }
 
     /// Runs the steps of the transformer on a partial or stale image, which is not shared with other jobs.

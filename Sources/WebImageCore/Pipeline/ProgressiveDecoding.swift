@@ -65,6 +65,19 @@ struct ProgressiveDecoding: Sendable {
             || ImageFormat(sniffing: head).descriptor?.isDecodableInParts == true
     }
 
+    /// The image of the whole file, starting from what is decoded already.
+    /// - Returns: `nil` if the file must be decoded from its beginning, which gives either the image or the error to report.
+    func finished(_ file: Data) -> WebImage? {
+        guard case .running(let decoder) = decoder else { return nil }
+        do {
+            for chunk in pending { try decoder.append(chunk) }
+            return try decoder.finish(file)
+        } catch {
+            WebImageLog.debug("Incremental decoding failed: \(error)")
+            return nil
+        }
+    }
+
     // Each of these functions returns whether a thread must be woken.
 
     mutating func append(_ chunk: Data) -> Bool {

@@ -20,7 +20,7 @@ struct DecodeStage: PipelineStage {
         if jobs.count > 1 { data.coalescer = DecodeCoalescer() }
         if let fetch { data.failures = (fetch.failures, fetch.attemptStart) }
         // Data-only loads, and loads that were finished for the disk cache, are not decoded.
-        if jobs.isEmpty, let request = fetch?.request, (try? maker.decoder(of: data, for: request)) != nil {
+        if jobs.isEmpty, let request = fetch?.request, (try? maker.plan(of: data, for: request)) != nil {
             storeStage.storeOriginal(data, for: request)
         }
         for reader in readers { storeStage.finish(reader, with: data) }
@@ -33,39 +33,25 @@ struct DecodeStage: PipelineStage {
         }
     }
 
-    /// Chooses the decoder of a job, and submits its decode.
+    /// Submits the decode of a job.
     /// - Parameter isOnQueue: Whether this thread of the decode queue decodes the bytes within this call, unless that is slow.
     func submit(_ id: JobGraph.Job.ID, _ data: FetchedData, isOnQueue: Bool = false) {
         guard let job = graph.job(id) else { return }
         var data = data
-        data.decoder = try? maker.decoder(of: data, for: job.request)
+        data.plan = try? maker.plan(of: data, for: job.request)
         let isSlow = scheduler.isSlow(data)
-        if isOnQueue, !isSlow { return decode(id, data) }
+        if isOnQueue, !isSlow { return scheduler.run(run(of: id, job, data)) }
         // The bodies of slow decodes do not keep other bodies from being read, up to a limit.
         if isSlow, budget.arrivingByteCount < budget.bodyLimit {
             data.reservation = budget.arrivingBody(data.loaded.isInFile ? 0 : data.loaded.data.count)
         }
-        scheduler.submit(id, making: .image, priority: job.priority, isSlow: isSlow) { [data] in self.decode(id, data) }
+        let run = run(of: id, job, data)
+        scheduler.submit(id, making: .image, priority: job.priority, isSlow: isSlow) { [scheduler] in scheduler.run(run)
+        }
     }
 
-    /// Decodes the bytes for a job, within this call or once there is memory for it.
-    private func decode(_ id: JobGraph.Job.ID, _ data: FetchedData) {
-        guard let job = graph.job(id) else { return }
-        // Another job may have decoded the whole image.
-        if job.isForOriginal, data.original?.isUnstored != true {
-            return storeStage.finish(id, job, with: Outcome(result: .failure(.cancelled(job.request.url))), of: data)
-        }
-        if let cached = data.isConfirmed ? cachedImage(of: job, data) : nil {
-            return storeStage.finish(id, job, with: outcome(cached, of: job, data), of: data)
-        }
-        if data.origin == .memory, let error = data.refreshError {
-            // The memory cache has evicted the image just now.
-            return storeStage.finish(id, job, with: Outcome(result: .failure(error)), of: data)
-        }
-        var run = DecodeRun(id: id, product: .image, original: data)
-        if data.isConfirmed { run.rendition = job.rendition }
-        run.makesRendition = renditions.isUsed(by: job.request)
-        scheduler.run(run) { [self] job, image, _ in
+    private func run(of id: JobGraph.Job.ID, _ job: JobGraph.Job, _ data: FetchedData) -> DecodeRun<Outcome> {
+        var run = DecodeRun(id: id, product: .image, original: data) { [self] job, image, _ in
             storeConfirmed(image, of: job, data)
             return outcome(image, of: job, data)
         } decode: { [self] job, data, memory throws(ImageError) in
@@ -82,6 +68,28 @@ struct DecodeStage: PipelineStage {
             case nil: break
             }
         }
+        if data.isConfirmed { run.rendition = job.rendition }
+        if data.isConfirmed || job.isForOriginal { run.endsEarly = { [self] job in endEarly(id, job, with: data) } }
+        return run
+    }
+
+    /// Ends a job whose image the caches have, or that has nothing to store any longer.
+    private func endEarly(_ id: JobGraph.Job.ID, _ job: JobGraph.Job, with data: FetchedData) -> Bool {
+        let known: Outcome
+        if job.isForOriginal {
+            // Another job may have decoded the whole image.
+            guard data.original?.isUnstored != true else { return false }
+            known = Outcome(result: .failure(.cancelled(job.request.url)))
+        } else if let cached = cachedImage(of: job, data) {
+            known = outcome(cached, of: job, data)
+        } else if data.origin == .memory, let error = data.refreshError {
+            // The memory cache has evicted the image just now.
+            known = Outcome(result: .failure(error))
+        } else {
+            return false
+        }
+        storeStage.finish(id, job, with: known, of: data)
+        return true
     }
 
     private func fail(_ id: JobGraph.Job.ID, _ job: JobGraph.Job, _ data: FetchedData, _ error: ImageError) {
@@ -134,13 +142,13 @@ struct DecodeStage: PipelineStage {
         func share(_ key: String, _ make: () throws(ImageError) -> WebImage) throws(ImageError) -> WebImage {
             guard let coalescer = data.coalescer else { return try make() }
             // A decode that failed for lack of memory does not count for a decode with more memory.
-            return try coalescer.image("\(job.decodeKey) \(memory.cost.pixelCount) \(key)", make)
+            return try coalescer.image("\(job.decodeKey) \(memory.pixelCount) \(key)", make)
         }
         var durations = StageDurations()
         let plain = try share("") { () throws(ImageError) in
             try decode(data, for: job, id: id, &durations, with: memory)
         }
-        memory.reservation.shrink(to: memory.cost.final)
+        memory.endDecoding()
         let transformed = try maker.transform(plain, for: job.request, share: share)
         durations.transforming = transformed.duration
         var outcome = outcome(transformed.image, of: job, data, durations: durations)
@@ -187,11 +195,17 @@ struct DecodeStage: PipelineStage {
         with memory: DecodeMemory
     ) throws(ImageError) -> WebImage {
         let (start, date) = (ContinuousClock.now, clock.now)
-        let image = try maker.decode(data, for: job, memory) {
-            let isLate = clock.now.timeIntervalSince(date) >= Self.turn
-            let isQuick = !data.takesLong && !memory.cost.decoder.isSlow
-            return isLate && isQuick && scheduler.isBusy || graph.job(id) == nil
-        }
+        var begun: WebImage?
+        if case .progressive(let decoding) = job.preview { begun = decoding.finished(data.loaded.data) }
+        let (plan, reservation) = (memory.plan, memory.reservation)
+        var image =
+            if let begun { begun } else {
+                try plan.coder.decode(data.loaded.data, options: plan.options, holding: reservation) {
+                    let isLate = clock.now.timeIntervalSince(date) >= Self.turn
+                    return isLate && !data.takesLong && !plan.isSlow && scheduler.isBusy || graph.job(id) == nil
+                }
+            }
+        if let format = plan.options.pixelFormat { image = image.converted(to: format) }
         durations.decoding = .now - start
         if !job.isForOriginal { observers.notify(job.request.url, .decoded(durations.decoding)) }
         // Bytes that decode are worth storing, whatever the transformer does with them. Jobs that share the image wait for this:

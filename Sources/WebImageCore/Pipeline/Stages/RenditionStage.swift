@@ -87,8 +87,7 @@ struct RenditionStage: PipelineStage {
         let entry = found.entry
         // The rendition was made on a machine with more memory. Decoding the original reports the error.
         guard scheduler.canReserve(entry.pixelByteCount) else { return graph.update { $0.discardRendition(id) } }
-        let run = DecodeRun(id: id, product: .image, rendition: entry)
-        scheduler.run(run) { [self] job, image, time -> ImageResponse in
+        let run = DecodeRun(id: id, product: .image, rendition: entry) { [self] job, image, time -> ImageResponse in
             storeStage.storeInMemory(image, for: job, response: found.response, mark: found.mark)
             var response = ImageResponse(image: image, source: .disk, url: job.request.url)
             response.durations.reading = found.readingDuration
@@ -103,5 +102,6 @@ struct RenditionStage: PipelineStage {
             }
             for task in graph.withLock({ $0.finishJob(id) }) { deliveryStage.deliver(response, to: task) }
         }
+        scheduler.run(run)
     }
 }

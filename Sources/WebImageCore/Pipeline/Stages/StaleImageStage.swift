@@ -14,27 +14,37 @@ struct StaleImageStage: PipelineStage {
         let original = original.map { FetchedData(stored: $0, origin: .disk) }
         for (id, job) in graph.withLock({ $0.beginStaleImages(of: fetch) }) {
             var data = original
-            data?.decoder = original.flatMap { try? maker.decoder(of: $0, for: job.request) }
+            data?.plan = original.flatMap { try? maker.plan(of: $0, for: job.request) }
             let isSlow = data.map { scheduler.isSlow($0) } ?? false
-            scheduler.submit(id, making: .staleImage, priority: job.priority, isSlow: isSlow) { [data] in
-                self.show(id, data, holding: reservation)
+            let run = run(of: id, job.rendition, data, holding: reservation)
+            scheduler.submit(id, making: .staleImage, priority: job.priority, isSlow: isSlow) { [scheduler] in
+                scheduler.run(run)
             }
         }
     }
 
     /// - Parameter body: Counts the bytes of the original.
-    private func show(_ id: JobGraph.Job.ID, _ data: FetchedData?, holding body: MemoryBudget.Reservation?) {
-        guard let job = graph.job(id), case .stale(.decoding) = job.preview else { return }
-        if let entry = memoryCache.entry(for: job.request) { return end(id, entry.image) }
-        let run = DecodeRun(id: id, product: .staleImage, rendition: job.rendition, original: data)
-        scheduler.run(run) { _, image, _ in
+    private func run(
+        of id: JobGraph.Job.ID,
+        _ rendition: CacheEntry?,
+        _ data: FetchedData?,
+        holding body: MemoryBudget.Reservation?
+    ) -> DecodeRun<WebImage> {
+        DecodeRun(id: id, product: .staleImage, rendition: rendition, original: data) { [self] job in
+            guard case .stale(.decoding) = job.preview else { return true }
+            guard let entry = memoryCache.entry(for: job.request) else { return false }
+            end(id, entry.image)
+            return true
+        } show: { _, image, _ in
             image
         } decode: { [self] job, data, memory throws(ImageError) in
             guard case .stale(.decoding) = job.preview else { throw .cancelled(job.request.url) }
-            let image = try maker.decode(data, for: job, memory) {
+            let (options, reservation) = (memory.plan.options, memory.reservation)
+            var image = try memory.plan.coder.decode(data.loaded.data, options: options, holding: reservation) {
                 graph.job(id) == nil
             }
-            memory.reservation.shrink(to: memory.cost.final)
+            if let format = options.pixelFormat { image = image.converted(to: format) }
+            memory.endDecoding()
             return try maker.transform(image, for: job.request)
         } completion: { [self] _, result, memory in
             if case .failure(let error) = result { WebImageLog.debug("The stale image is not shown: \(error)") }
