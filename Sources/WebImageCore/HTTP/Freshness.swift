@@ -90,3 +90,29 @@ struct Freshness {
         return metadata.lastModifiedDate.map { min(max(0, start.timeIntervalSince($0) / 10), 604_800) }
     }
 }
+
+// Images in memory.
+extension ResponseMetadata {
+    /// When an image in memory becomes stale, and until when it may be shown while its server is unreachable, in seconds since 1970.
+    func limitsInMemory(_ now: Date) -> (staleTime: Double, servingLimit: Double) {
+        let saysNothing =
+            cacheControl == nil && expires == nil && lastModifiedDate == nil && redirects == nil && !variesByAll
+        guard !saysNothing || ownLifetime != nil else { return (.infinity, .infinity) }
+        let (freshness, seconds) = (Freshness(self, now: now), now.timeIntervalSince1970)
+        var remaining = freshness.remaining
+        if ownLifetime == nil {
+            // A response time in the future means that the clock was set back.
+            let rest = Self.shortestUse - max(responseTime.map { now.timeIntervalSince($0) } ?? 0, 0)
+            let isOnce = freshness.directives.isNoStore || variesByAll
+            if isOnce { remaining = rest } else if redirects != nil { remaining = max(remaining, rest) }
+        }
+        return (seconds + remaining, seconds + freshness.remainingDespiteErrors)
+    }
+
+    /// Whether the response answers no other request (`Vary: *`; RFC 9110, section 12.5.5).
+    private var variesByAll: Bool { vary?["*"] != nil || redirects?.vary?["*"] != nil }
+
+    /// The seconds after a response for which its image may be used in any case. A response with no-store cannot be validated,
+    /// and following a redirect again takes two requests: a list that scrolls back would at once load all such images again.
+    private static let shortestUse = 60.0
+}

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Synchronization
 
 /// The bytes of a fetch and where they came from, shared by the jobs that decode them.
 struct FetchedData: Sendable {
@@ -84,52 +83,4 @@ struct Confirmation: Sendable {
     var answer: LoaderResult?
     /// Why there is no answer.
     var refreshError: ImageError?
-}
-
-/// How far storing the bytes of a fetch is, which the first of its jobs does.
-final class StoreProgress: Sendable {
-    enum Phase: Int {
-        case pending
-        /// A job decodes the whole image in order to store it.
-        case postponed
-        case storing
-        case done
-    }
-
-    /// Whether the bytes replace other bytes of the image in the caches.
-    let replacesCached: Bool
-    private let state = Mutex((phase: Phase.pending, waiting: [@Sendable () -> Void]()))
-
-    init(replacesCached: Bool) { self.replacesCached = replacesCached }
-
-    /// Whether nothing has been stored yet.
-    var isUnstored: Bool { state.withLock { $0.phase.rawValue < Phase.storing.rawValue } }
-
-    /// Enters a later phase.
-    /// - Returns: The phase before; `nil` if another job has entered this phase.
-    func begin(_ next: Phase) -> Phase? {
-        state.withLock { state in
-            guard state.phase.rawValue < next.rawValue else { return nil }
-            defer { state.phase = next }
-            return state.phase
-        }
-    }
-
-    func end() {
-        let waiting = state.withLock { state in
-            state.phase = .done
-            return exchange(&state.waiting, with: [])
-        }
-        for body in waiting { body() }
-    }
-
-    /// Runs a closure once storing that was begun or postponed has ended, or within this call if storing was not begun.
-    func whenDone(_ body: @escaping @Sendable () -> Void) {
-        let waits = state.withLock { state in
-            guard state.phase == .postponed || state.phase == .storing else { return false }
-            state.waiting.append(body)
-            return true
-        }
-        if !waits { body() }
-    }
 }

@@ -32,15 +32,6 @@ extension DiskCache {
         removeOutdatedVariants(of: base)
     }
 
-    /// Hides all variants of a base key whose image was replaced or removed; the next flush() deletes them. Does not block.
-    package func outdateVariants(of base: String) {
-        let dropped = state.withLock { state in
-            state.outdated.insert(base)
-            return state.staged.removeVariants(of: base)
-        }
-        for completion in dropped { completion(.removed) }
-    }
-
     func removeOutdatedVariants(of base: String) {
         let variants = DiskCacheLayout.variants(of: base, hashes)
         writing.withLock { _ in

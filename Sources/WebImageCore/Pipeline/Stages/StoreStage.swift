@@ -29,11 +29,11 @@ struct StoreStage: PipelineStage {
     private func terms(of response: ResponseMetadata, for request: ImageRequest) -> MemoryTerms? {
         let now = clock.now
         let response = response.living(for: request.diskLifetime, from: now)
-        let (freshness, seconds) = (response.freshness(now), now.timeIntervalSince1970)
+        let (staleTime, servingLimit) = response.limitsInMemory(now)
         return MemoryTerms(
             lifetime: request.memoryLifetime ?? context.dependencies.memoryLifetime,
-            staleTime: freshness.map { seconds + response.timeInMemory($0, now) } ?? .infinity,
-            servingLimit: freshness.map { seconds + $0.remainingDespiteErrors } ?? .infinity,
+            staleTime: staleTime,
+            servingLimit: servingLimit,
             varying: VaryingFields(response, request),
             clock: clock
         )
@@ -92,32 +92,6 @@ extension StoreStage {
     }
 }
 
-extension ResponseMetadata {
-    /// The freshness of an image in memory; `nil` if the server says nothing about it.
-    fileprivate func freshness(_ now: Date) -> Freshness? {
-        let saysNothing =
-            cacheControl == nil && expires == nil && lastModifiedDate == nil && redirects == nil && !variesByAll
-        guard !saysNothing || ownLifetime != nil else { return nil }
-        return Freshness(self, now: now)
-    }
-
-    /// The seconds for which an image in memory may be used without asking the server.
-    fileprivate func timeInMemory(_ freshness: Freshness, _ now: Date) -> Double {
-        guard ownLifetime == nil else { return freshness.remaining }
-        // A response time in the future means that the clock was set back.
-        let rest = Self.shortestUse - max(responseTime.map { now.timeIntervalSince($0) } ?? 0, 0)
-        if freshness.directives.isNoStore || variesByAll { return rest }
-        return redirects == nil ? freshness.remaining : max(freshness.remaining, rest)
-    }
-
-    /// Whether the response answers no other request (`Vary: *`; RFC 9110, section 12.5.5).
-    private var variesByAll: Bool { vary?["*"] != nil || redirects?.vary?["*"] != nil }
-
-    /// The seconds after a response for which its image may be used in any case. A response with no-store cannot be validated,
-    /// and following a redirect again takes two requests: a list that scrolls back would at once load all such images again.
-    private static let shortestUse = 60.0
-}
-
 // Originals.
 extension StoreStage {
     /// Stores the bytes of a fetch, which are an image, unless another job has. If storing needs the whole image and the job has
@@ -132,57 +106,65 @@ extension StoreStage {
         showing plain: WebImage? = nil
     ) {
         guard let original = data.original else { return }
-        let (key, mark, serializer) = (request.sourceKey, data.mark, context.dependencies.serializer)
+        let serializes = context.dependencies.serializer != nil
         var isPostponed = false
-        if serializer != nil, job?.isForOriginal != true {
+        if serializes, job?.isForOriginal != true {
             guard let plain else { return }
             isPostponed = !request.showsWhole(plain)
         }
-        guard let last = original.begin(isPostponed ? .postponed : .storing) else { return }
-        if last == .pending, versions.isCurrent(mark, of: key) {
-            if original.replacesCached {
-                versions.change(key, to: mark, isBeingStored: true)
-                // Loads of other sizes may have found the previous version after the bytes arrived.
-                memoryCache.removeImages(source: key)
-            }
-            // Renditions of the previous version would be used again once this original is evicted.
-            renditions.cache?.outdateVariants(of: key)
-            // A serializer takes time, during which loads of other sizes would find the previous version.
-            if serializer != nil, original.replacesCached {
-                storeOrder.perform(key) { [dataCache, versions] in
-                    if versions.isCurrent(mark, of: key) { dataCache?.remove(key) }
-                }
+        original.enter(isPostponed ? .postponed : .storing) { last in
+            if last == .pending, serializes || original.replacesCached { hidePrevious(of: data, original, request) }
+            if isPostponed, let job {
+                graph.update { $0.addJob(decoding: request.whole, data, key: job.key) }
+            } else {
+                store(data, original, request, plain)
             }
         }
-        if isPostponed, let job {
-            return graph.update { $0.addJob(decoding: request.whole, data, key: job.key) }
-        }
-        if versions.isCurrent(mark, of: key) { store(data, request, original, plain?.upright) }
-        original.end()
     }
 
-    /// - Parameter image: The image, upright because the stored image is for all requests.
-    private func store(_ data: FetchedData, _ request: ImageRequest, _ original: StoreProgress, _ image: WebImage?) {
-        let (key, mark, replacesCached) = (request.sourceKey, data.mark, original.replacesCached)
+    /// Keeps loads of other sizes from using the previous version while these bytes are being stored.
+    private func hidePrevious(of data: FetchedData, _ original: StoreProgress, _ request: ImageRequest) {
+        let (key, mark) = (request.sourceKey, data.mark)
+        guard versions.isCurrent(mark, of: key) else { return }
+        if original.replacesCached {
+            versions.change(key, to: mark, isBeingStored: true)
+            // These loads may have found the previous version after the bytes arrived.
+            memoryCache.removeImages(source: key)
+        }
+        // A serializer takes time.
+        guard context.dependencies.serializer != nil else { return }
+        renditions.cache?.outdateVariants(of: key)
+        guard original.replacesCached else { return }
+        storeOrder.perform(key) { [dataCache, versions] in
+            if versions.isCurrent(mark, of: key) { dataCache?.remove(key) }
+        }
+    }
+
+    private func store(_ data: FetchedData, _ original: StoreProgress, _ request: ImageRequest, _ image: WebImage?) {
+        let (key, mark, serializer) = (request.sourceKey, data.mark, context.dependencies.serializer)
         var entry = CacheEntry(
             key: key,
             data: data.loaded.data,
             response: data.loaded.metadata,
             storedAt: data.storedAt ?? clock.now
         )
-        if let serializer = context.dependencies.serializer {
-            guard let image, let serialized = serializer.serialize(image, entry.data, request.url) else {
-                return removeOriginal(key, for: replacesCached ? mark : nil)
-            }
+        // What is stored is for all requests, so it is made from the upright image.
+        if let serializer {
+            guard versions.isCurrent(mark, of: key) else { return }
+            guard let image = image?.upright, let serialized = serializer.serialize(image, entry.data, request.url)
+            else { return removeOriginal(key, for: original.replacesCached ? mark : nil) }
             entry.data = serialized
         }
-        if context.dependencies.keepsThumbHashes { entry.thumbHash = image.flatMap { ThumbHash(of: $0) } }
-        observers.notify(request.url, .stored)
+        if context.dependencies.keepsThumbHashes { entry.thumbHash = image?.upright.flatMap { ThumbHash(of: $0) } }
+        let (cache, outdated) = (dataCache, serializer == nil ? renditions.cache : nil)
         // The app may have stored or removed an image since the bytes arrived.
-        storeOrder.perform(key) { [dataCache, versions, entry] in
+        storeOrder.perform(key) { [versions, observers, entry] in
             guard versions.isCurrent(mark, of: key) else { return }
-            dataCache?.store(entry)
-            if replacesCached { versions.change(key, to: mark) }
+            // Renditions of the previous version would be used again once this original is evicted.
+            outdated?.outdateVariants(of: key)
+            observers.notify(request.url, .stored)
+            cache?.store(entry)
+            if original.replacesCached { versions.change(key, to: mark) }
         }
         writer.schedule()
     }
