@@ -51,6 +51,15 @@ public enum DecodeSize: Hashable, Sendable {
 }
 
 extension DecodeSize {
+    /// About how many pixels the longer side of an image may have.
+    var longestSide: Int {
+        switch self {
+        case .original: .max
+        case .contain(let box), .cover(let box), .stretch(let box): max(box.width, box.height)
+        case .within(let byteCount): Int(bounded: Double(byteCount / 4).squareRoot())
+        }
+    }
+
     /// A text that tells sizes apart. Interpolating the size itself would print it by reflection, which is slow.
     var text: String {
         switch self {

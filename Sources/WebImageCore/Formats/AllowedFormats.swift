@@ -1,4 +1,4 @@
-package import FoundationEssentials
+import FoundationEssentials
 
 /// The formats that the images of a manager may have, by origin. The bytes of a file decide its format, not its name or the media
 /// type that a server states.
@@ -34,16 +34,17 @@ public struct AllowedFormats: Sendable, Hashable {
     /// The formats that may come from the network.
     var untrusted: Set<ImageFormat> { network.union(onlyInWorkers) }
 
+    /// The formats that images of every origin may have.
+    var everywhere: Set<ImageFormat> { local.map { untrusted.intersection($0) } ?? untrusted }
+
     /// Throws if a file may not have its format.
     /// - Parameter isInstalled: Whether an installed loader recognizes the format, rather than the library.
     /// - Throws: ``ImageError/Code/formatNotAllowed``.
-    package func check(_ format: ImageFormat, isInstalled: Bool = false, url: URL) throws(ImageError) {
+    func check(_ format: ImageFormat, isInstalled: Bool = false, url: URL) throws(ImageError) {
         // Other formats without a row in the table belong to decoders of the app, or no decoder reads them.
-        let network = untrusted
-        guard !network.contains(format) || local?.contains(format) == false, isInstalled || format.descriptor != nil
-        else { return }
+        guard isInstalled || format.descriptor != nil else { return }
         let isLocal = ["file", "resource"].contains(url.scheme?.lowercased())
-        guard let allowed = isLocal ? local : network, !allowed.contains(format) else { return }
+        guard let allowed = isLocal ? local : untrusted, !allowed.contains(format) else { return }
         let setting = isLocal ? "local" : "network"
         let name = isInstalled ? "ImageFormat(rawValue: \"\(format.rawValue)\")" : ".\(format.rawValue)"
         let insertion = "insert \(name) into formats.\(setting) of the manager's configuration"

@@ -24,13 +24,9 @@ package struct DecodeCost {
     let imageByteCount: Int
     /// The number of pixels that this cost covers.
     let pixelCount: Int
+}
 
-    private init(byteCount: Int, imageByteCount: Int, pixelCount: Int) {
-        self.byteCount = byteCount
-        self.imageByteCount = imageByteCount
-        self.pixelCount = pixelCount
-    }
-
+extension DecodeCost {
     init(of header: ImageHeader, _ options: DecodeOptions) {
         let header = header.turned(by: options)
         let pixels = header.storedSize.pixelCount

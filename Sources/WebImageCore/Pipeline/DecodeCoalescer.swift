@@ -39,11 +39,8 @@ final class DecodeCoalescer: Sendable {
 extension JobGraph.Job {
     /// Everything that the decoded image depends on, except the bytes.
     var decodeKey: String {
-        let request = request
-        let decoder = request.decoder.map { String(reflecting: type(of: $0)) } ?? ""
-        let format = request.pixelFormat.map { "\($0)" } ?? ""
-        return
-            "\(request.resolvedDecodeSize) \(request.scale) \(decoder) \(request.convertsToSRGB) \(request.isFirstFrameOnly) \(format) "
-            + "\(request.formatHint?.rawValue ?? "") \(request.appliesOrientation) \(CacheKey.text(of: request.decoderParameters))"
+        var plain = request
+        plain.transformer = nil
+        return ImageKey(plain).renditionKey(size: request.resolvedDecodeSize)
     }
 }

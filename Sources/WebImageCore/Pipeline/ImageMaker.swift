@@ -22,24 +22,15 @@ struct DecodePlan: Sendable {
     var isSlow: Bool { coder.isSlow(format) }
 }
 
-/// Chooses how the image of a request is made from bytes, and runs the transformer. It knows neither queues nor the graph.
+/// Chooses how the image of a request is made from bytes, and runs the transformer. It uses neither queues nor the graph.
 package final class ImageMaker: Sendable {
-    private let coders: CoderRegistry
-    private let formats: AllowedFormats
-    private let budget: MemoryBudget
-    private let maximumPixelCount: Int
-    private let keepsWideColors: Bool
-    private let makesRenditions: Bool
-    private let observers: Observers<LoadTraceEvent>
+    private let parts: Pipeline.Dependencies
+    /// The formats that need no further check.
+    private let allowedFormats: Set<ImageFormat>
 
     package init(_ dependencies: Pipeline.Dependencies) {
-        coders = dependencies.coders
-        formats = dependencies.formats
-        budget = dependencies.budget
-        maximumPixelCount = dependencies.maximumPixelCount
-        keepsWideColors = dependencies.keepsWideColors
-        makesRenditions = dependencies.renditionCache != nil
-        observers = dependencies.observers
+        parts = dependencies
+        allowedFormats = dependencies.formats.everywhere
     }
 
     package func decodeOptions(_ request: ImageRequest) -> DecodeOptions {
@@ -47,7 +38,7 @@ package final class ImageMaker: Sendable {
             url: request.url,
             size: request.resolvedDecodeSize,
             scale: request.scale,
-            maximumPixelCount: maximumPixelCount
+            maximumPixelCount: parts.maximumPixelCount
         )
         options.isFirstFrameOnly = request.isFirstFrameOnly
         options.formatHint = request.formatHint
@@ -57,8 +48,8 @@ package final class ImageMaker: Sendable {
             options.appliesOrientation = request.appliesOrientation
         }
         options.convertsToSRGB = request.convertsToSRGB
-        options.budget = budget
-        options.keepsWideColors = keepsWideColors && request.convertsToSRGB
+        options.budget = parts.budget
+        options.keepsWideColors = parts.keepsWideColors && request.convertsToSRGB
         return options
     }
 
@@ -69,21 +60,21 @@ package final class ImageMaker: Sendable {
         as format: ImageFormat,
         of request: ImageRequest
     ) throws(ImageError) -> any ExtendedDecoding {
-        try formats.check(format, url: request.url)
-        let coder = try coders.decoder(for: data, as: format, url: request.url, preferring: request.decoder)
+        if !allowedFormats.contains(format) { try parts.formats.check(format, url: request.url) }
+        let coder = try parts.coders.decoder(for: data, as: format, url: request.url, preferring: request.decoder)
         // A format without a descriptor belongs to the app or was installed on the system.
         if format.descriptor == nil,
             let installed = coder.installedFormat(data.prefix(ImageFormat.sniffLength), as: format)
         {
-            try formats.check(installed, isInstalled: true, url: request.url)
+            try parts.formats.check(installed, isInstalled: true, url: request.url)
         }
         return coder
     }
 
     /// The error of a file that begins with these bytes, if they show that it is not an image.
     func problem(of head: Data, for request: ImageRequest) -> ImageError? {
-        let format = ImageFormat(sniffing: head, hint: request.formatHint)
-        do throws(ImageError) { _ = try coder(for: head, as: format, of: request) } catch {
+        guard ImageFormat(sniffing: head, hint: request.formatHint) == .unknown else { return nil }
+        do throws(ImageError) { _ = try coder(for: head, as: .unknown, of: request) } catch {
             return error.code == .badImageData ? error : nil
         }
         return nil
@@ -96,7 +87,8 @@ package final class ImageMaker: Sendable {
         return DecodePlan(
             coder: try coder(for: source.loaded.data, as: format, of: request),
             format: format,
-            isChanged: request.transformer != nil || makesRenditions && request.resolvedDecodeSize != .original,
+            isChanged: request.transformer != nil
+                || parts.renditionCache != nil && request.resolvedDecodeSize != .original,
             options: decodeOptions(request)
         )
     }
@@ -112,12 +104,14 @@ package final class ImageMaker: Sendable {
             for: format,
             options: options
         )
-        return decoder.map { BudgetedIncrementalDecoder($0, hasHeader: hasHeader, options: options, budget: budget) }
+        return decoder.map {
+            BudgetedIncrementalDecoder($0, hasHeader: hasHeader, options: options, budget: parts.budget)
+        }
     }
 
     /// Whether a decoder of the library finds thumbnails in files of a format.
     func mayHaveThumbnail(_ format: ImageFormat) -> Bool {
-        coders.decoder(for: format)?.extended.findsThumbnails == true
+        parts.coders.decoder(for: format)?.extended.findsThumbnails == true
     }
 
     /// The thumbnail in a file or in its beginning, as a partial image.
@@ -125,31 +119,6 @@ package final class ImageMaker: Sendable {
     func thumbnail(in data: Data, for request: ImageRequest) -> WebImage? {
         let format = ImageFormat(sniffing: data, hint: request.formatHint)
         return (try? coder(for: data, as: format, of: request))?.thumbnail(in: data, options: decodeOptions(request))
-    }
-
-    /// The thumbnail that another program has made of a file, as a partial image.
-    /// - Returns: `nil` when it cannot be a small version of the image.
-    func image(of thumbnail: SharedThumbnail, for request: ImageRequest) -> WebImage? {
-        let options = decodeOptions(request)
-        // Thumbnails are upright.
-        guard options.appliesOrientation else { return nil }
-        guard var natural = thumbnail.naturalSize, (try? options.check(natural)) != nil,
-            let header = ImageHeader(reading: thumbnail.data), header.format == .png,
-            max(header.size.width, header.size.height) <= SharedThumbnail.longestSide,
-            let decoded = try? coders.decode(thumbnail.data, options: DecodeOptions())
-        else { return nil }
-        // Some programs write the size that the image has before it is turned upright.
-        if !decoded.pixelSize.hasShape(of: natural) {
-            natural = PixelSize(width: natural.height, height: natural.width)
-        }
-        guard decoded.pixelSize.hasShape(of: natural) else { return nil }
-        let target = options.size.target(for: natural)
-        let size = DecodeSize.within(byteCount: SharedThumbnail.largestByteCount).target(for: target)
-        return decoded.pixels.resized(to: size, orientation: .up).map { pixels in
-            WebImage(pixels: pixels, naturalSize: natural, scale: request.scale, isPartial: true).with { content in
-                (content.isThumbnail, content.decodedSize) = (true, target)
-            }
-        }
     }
 
     /// Runs the steps of the transformer on a partial or stale image, which is not shared with other jobs.
@@ -180,17 +149,7 @@ package final class ImageMaker: Sendable {
             }
         }
         let duration = ContinuousClock.now - start
-        observers.notify(request.url, .transformed(duration))
+        parts.observers.notify(request.url, .transformed(duration))
         return (image, duration)
-    }
-}
-
-extension PixelSize {
-    /// Whether both have the same aspect ratio, apart from the rounding of their sides.
-    fileprivate func hasShape(of other: PixelSize) -> Bool {
-        let (first, second) = (Double(width) * Double(other.height), Double(height) * Double(other.width))
-        // A side of 128 pixels is off by up to half a pixel, and one of 4 by an eighth of it.
-        let tolerance = 0.02 + 0.5 / Double(max(1, min(width, height)))
-        return abs(first - second) <= max(first, second) * tolerance
     }
 }

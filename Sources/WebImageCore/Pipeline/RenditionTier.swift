@@ -1,12 +1,5 @@
 import FoundationEssentials
 
-extension CacheEntry {
-    /// The bytes that the pixels of a rendition take in memory.
-    var pixelByteCount: Int {
-        rendition.map { $0.size.pixelCount.boundedProduct($0.isDeep ? 8 : 4) } ?? 0
-    }
-}
-
 /// The decoded copies on disk, at the sizes at which images are shown.
 struct RenditionTier: PipelineStage {
     let context: StageContext

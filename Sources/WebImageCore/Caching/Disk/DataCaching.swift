@@ -74,6 +74,8 @@ public struct CacheEntry: Sendable, Equatable {
     public var attachment: Data?
     /// How the bytes of a rendition are decoded; `nil` for an original.
     package var rendition: RenditionInfo?
+    /// The bytes that the pixels of a rendition take in memory.
+    var pixelByteCount: Int { rendition.map { $0.size.pixelCount.boundedProduct($0.isDeep ? 8 : 4) } ?? 0 }
     /// Whether the entry comes from a read-only directory, whose files an update of the app can replace without notice.
     var isBundled = false
     private var boxedResponse: Box<ResponseMetadata>

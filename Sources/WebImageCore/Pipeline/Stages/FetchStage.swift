@@ -176,6 +176,8 @@ struct FetchStage: PipelineStage {
 
     /// The error of a body that begins as no task's image, so that its rest need not be loaded; `nil` for other bodies.
     private func refusal(of head: Data, for id: JobGraph.Fetch.ID) -> ImageError? {
+        // Most bodies begin like an image.
+        guard ImageFormat(sniffing: head) == .unknown else { return nil }
         let (tasks, readers) = graph.withLock { ($0.tasks(of: id), $0.readers(of: id)) }
         let problems = tasks.map { maker.problem(of: head, for: $0.request) }
         return readers.isEmpty && !problems.contains { $0 == nil } ? problems.first ?? nil : nil

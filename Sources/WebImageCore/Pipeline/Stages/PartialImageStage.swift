@@ -21,7 +21,7 @@ struct PartialImageStage: PipelineStage {
         else { return }
         loader.findThumbnail(of: request.url, longestSide: size.longestSide, priority: priority) { thumbnail in
             self.decodeQueue.submit(priority: priority, isResumed: true) {
-                self.showThumbnail(for: job) { maker.image(of: thumbnail, for: $0) }
+                self.showThumbnail(for: job) { thumbnail.image(maker.decodeOptions($0), context.dependencies.coders) }
             }
         }
     }
@@ -69,16 +69,5 @@ struct PartialImageStage: PipelineStage {
         guard job.key.progressiveOptions?.isBlurred == true else { return image }
         let share = graph.withLock { $0.arrivedShare(of: id, pixelCount: image.naturalSize.pixelCount) }
         return image.blurred(arrived: share, keepsSize: job.request.transformer != nil)
-    }
-}
-
-extension DecodeSize {
-    /// About how many pixels the longer side of an image may have.
-    fileprivate var longestSide: Int {
-        switch self {
-        case .original: .max
-        case .contain(let box), .cover(let box), .stretch(let box): max(box.width, box.height)
-        case .within(let byteCount): Int(bounded: Double(byteCount / 4).squareRoot())
-        }
     }
 }
