@@ -231,3 +231,35 @@ package struct AreaScaler {
         }
     }
 }
+
+extension PixelRows {
+    /// The upright image at another size.
+    /// - Parameters:
+    ///   - target: The size before orientation.
+    ///   - orientation: The orientation to apply after scaling.
+    /// - Returns: `nil` if out of memory.
+    package func resized(to target: PixelSize, orientation: ImageOrientation) -> PixelBuffer? {
+        guard target != size else { return PixelBuffer(self, orientation: orientation) }
+        switch layout {
+        case .rgb, .rgbx, .premultiplied:
+            let format = layout == .premultiplied ? PixelBuffer.Format.rgbaPremultiplied : .rgb
+            let small = PixelBuffer(size: target, format: format) { memory in
+                AreaScaler.scale(self, to: target, into: memory.bindMemory(to: UInt8.self).baseAddress!)
+            }
+            return orientation == .up ? small : small?.oriented(orientation)
+        case .rgba:
+            // Means of colors must be weighted by alpha, as premultiplication does.
+            return PixelBuffer(self, orientation: .up)?.resized(to: target, orientation: orientation)
+        }
+    }
+}
+
+extension PixelBuffer {
+    /// The upright image at another size.
+    /// - Returns: `nil` if out of memory.
+    package func resized(to target: PixelSize, orientation: ImageOrientation) -> PixelBuffer? {
+        if target == size, orientation == .up { return self }
+        if colors != .standard { return resizedWide(to: target, orientation: orientation) }
+        return withExtendedLifetime(self) { rows.resized(to: target, orientation: orientation) }
+    }
+}

@@ -11,10 +11,10 @@ package struct JPEGCoder: ExtendedDecoding {
     package func canDecode(_ format: ImageFormat) -> Bool { format == .jpeg }
 
     package func decode(_ data: Data, options: DecodeOptions) throws(ImageError) -> WebImage {
-        let known = ImageHeader(reading: data)
-        if let known { try options.check(known.size) }
-        return try data.withByteReader { reader throws(ImageError) in
-            try decode(reader.bytes, known?.orientation ?? .up, options)
+        try data.withByteReader { reader throws(ImageError) in
+            let known = JPEGHeader.read(reader)
+            if let known { try options.check(known.size) }
+            return try decode(reader.bytes, known?.orientation ?? .up, options)
         }
     }
 

@@ -27,15 +27,23 @@ extension CoderRegistry {
         sandbox: (DecodeSandbox, isOptional: Bool)? = nil,
         neverHere: Set<ImageFormat> = []
     ) -> CoderRegistry {
-        let builtIn: [any ImageDecoding] = ownDecoders + [HEIFCoder(), JPEGXLCoder(), SVGCoder(), other]
+        func inWorkers(_ coder: any ImageDecoding, _ kind: WorkerKind) -> any ImageDecoding {
+            guard let (sandbox, isOptional) = sandbox else { return coder }
+            var isElsewhere: (@Sendable (ImageFormat) -> Bool)?
+            // Some loaders of gdk-pixbuf use another process or files.
+            if let coder = coder as? PixbufCoder { isElsewhere = { coder.decodesElsewhere($0) || needsFiles($0) } }
+            return sandbox.sandboxed(
+                coder,
+                isOptional: isOptional,
+                neverHere: neverHere,
+                in: kind,
+                unless: isElsewhere
+            )
+        }
+        let loaded: [any ImageDecoding] = [HEIFCoder(), JPEGXLCoder(), SVGCoder()]
         return CoderRegistry(
-            decoders
-                + builtIn.map { coder in
-                    guard let (sandbox, isOptional) = sandbox else { return coder }
-                    return sandbox.sandboxed(coder, isOptional: isOptional, neverHere: neverHere) { format in
-                        workerKind(of: coder, format)
-                    }
-                },
+            decoders + ownDecoders.map { inWorkers($0, .codecs) } + loaded.map { inWorkers($0, .modules) }
+                + [inWorkers(other, other is PixbufCoder ? .modules : .codecs)],
             encoders: encoders + ownEncoders,
             remedy: debianRemedy
         )
@@ -49,15 +57,6 @@ extension CoderRegistry {
     /// Whether the loader of a format writes temporary files, or reads the system's table of file types.
     private static func needsFiles(_ format: ImageFormat) -> Bool {
         ["xpm", "image/x-xbitmap", "image/x-quicktime", "icns"].contains(format.rawValue)
-    }
-
-    /// The kind of worker in which a decoder runs; `nil` if the decoder uses another process, or none fits.
-    private static func workerKind(of coder: any ImageDecoding, _ format: ImageFormat) -> WorkerKind? {
-        if coder is SVGCoder { return .drawings }
-        if coder is HEIFCoder || coder is JPEGXLCoder { return .modules }
-        guard let coder = coder as? PixbufCoder else { return .codecs }
-        if coder.decodesElsewhere(format) || needsFiles(format) { return nil }
-        return format == .svg ? .drawings : .modules
     }
 
     /// A registry of the decoders of a worker.

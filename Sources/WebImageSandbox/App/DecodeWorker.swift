@@ -38,10 +38,11 @@ final class DecodeWorker: @unchecked Sendable {
     /// Identifies the worker as long as the app runs.
     let number: UInt64
     private let worker: WorkerZygote.Worker
-    private let memory: SharedMemory
+    let memory: SharedMemory
     /// Whether the socket is open, and the number of files that the worker keeps.
     private let link = Mutex((isOpen: true, keptCount: 0))
-    private let buffer: UnsafeMutableRawBufferPointer
+    /// Receives the messages of the worker.
+    let buffer: UnsafeMutableRawBufferPointer
     /// The rights that the worker has given up; `nil` until it has reported them.
     private(set) var fence: DecodeAnswer.Fence?
     /// The number of files that the worker has seen.
@@ -71,7 +72,7 @@ final class DecodeWorker: @unchecked Sendable {
     /// The program that the worker runs.
     var program: String { worker.program }
 
-    private var socket: Int32 { worker.socket }
+    var socket: Int32 { worker.socket }
 
     /// Whether the worker accepts no further files, so that a malicious file can affect only a few others.
     var isWornOut: Bool { fileCount >= Self.mostFiles }
@@ -203,28 +204,6 @@ final class DecodeWorker: @unchecked Sendable {
             if hasTooManyThreads { throw .malformed }
             if isCancelled() { throw .cancelled }
             usedBefore = usedBefore ?? used
-        }
-    }
-
-    private func receive(_ limit: DecodeAnswer.Limit) throws(Failure) -> (DecodeAnswer, Payload?) {
-        var file: Int32 = -1
-        let count = gwi_message_receive(socket, buffer.baseAddress, buffer.count, &file, 1)
-        defer { if file >= 0 { close(file) } }
-        guard count > 0 else {
-            switch count == 0 ? 0 : errno {
-            case 0: throw .ended(signal: end(hasEnded: true))
-            // The worker has ended without reading the command.
-            case ECONNRESET: throw .notStarted
-            // The file of the answer needs a descriptor, and this process has none left.
-            case EPROTO: throw .notSent(EMFILE)
-            default: throw .malformed
-            }
-        }
-        let message = UnsafeRawBufferPointer(rebasing: buffer[..<count])
-        do {
-            return try WorkerAnswer.read(message, limit, file: file, memory: UnsafeRawBufferPointer(memory.toApp))
-        } catch {
-            throw error == .outOfMemory ? .notSent(ENOMEM) : .malformed
         }
     }
 

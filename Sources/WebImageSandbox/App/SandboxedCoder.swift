@@ -12,7 +12,8 @@ struct SandboxedCoder: ExtendedDecoding {
     let sandbox: DecodeSandbox
     let isOptional: Bool
     let neverHere: Set<ImageFormat>
-    let workerKind: @Sendable (ImageFormat) -> WorkerKind?
+    let kind: WorkerKind
+    let isElsewhere: (@Sendable (ImageFormat) -> Bool)?
 
     var findsThumbnails: Bool { coder.findsThumbnails }
 
@@ -103,7 +104,8 @@ struct SandboxedCoder: ExtendedDecoding {
 
     /// The kind of worker that decodes a file; `nil` if this process does.
     private func kind(_ format: ImageFormat, _ options: DecodeOptions) -> WorkerKind? {
-        guard let kind = workerKind(format) else { return nil }
+        guard isElsewhere?(format) != true else { return nil }
+        let kind = format == .svg ? .drawings : kind
         if isOptional, options.url?.scheme == "resource" { return nil }
         return sandbox.pool(kind).canStart || !mayBeHere(format, options, by: kind) ? kind : nil
     }
@@ -123,19 +125,22 @@ extension DecodeSandbox {
     ///   - coder: The decoder, which the workers also have.
     ///   - isOptional: Whether images are decoded in this process if no worker starts. Resources of the app always are.
     ///   - neverHere: The formats that are decoded in this process only if the file is local.
-    ///   - kind: The kind of worker that decodes a format; `nil` if another process already does so, or no worker can.
+    ///   - kind: The kind of worker for all formats but SVG, whose workers read fonts.
+    ///   - isElsewhere: Whether another process already decodes a format, or no worker can.
     package func sandboxed(
         _ coder: any ImageDecoding,
         isOptional: Bool,
         neverHere: Set<ImageFormat>,
-        kind: @escaping @Sendable (ImageFormat) -> WorkerKind?
+        in kind: WorkerKind,
+        unless isElsewhere: (@Sendable (ImageFormat) -> Bool)? = nil
     ) -> any ImageDecoding {
         SandboxedCoder(
             coder: coder.extended,
             sandbox: self,
             isOptional: isOptional,
             neverHere: neverHere,
-            workerKind: kind
+            kind: kind,
+            isElsewhere: isElsewhere
         )
     }
 
@@ -152,28 +157,22 @@ extension DecodeSandbox {
             if case .failure(let failure) = answer { throw failure.of(options.url) }
             throw options.badData("The decode worker has found no image")
         }
-        if image.animation != nil, !options.isFirstFrameOnly { file.share() }
-        let animation = image.animation.flatMap { [file] animation in
-            options.isFirstFrameOnly
-                ? nil
-                : ImageAnimation(
-                    durations: payload.durations,
-                    loopCount: animation.loopCount,
-                    size: animation.size,
-                    hasAlpha: animation.hasAlpha,
-                    byteCount: file.data.count,
-                    fileData: file.isWhole ? file.data : nil,
-                    arrival: file.arrival.map { ($0, image.orientation) },
-                    memory: options.budget?.holdAnimation(file.data.count)
-                ) { [canvas = image.sourceSize] in
-                    SandboxedFrames(
-                        self.framePool(file.kind),
-                        file,
-                        canvas: canvas,
-                        size: animation.size,
-                        options: options
-                    )
-                }
+        let described = options.isFirstFrameOnly ? nil : image.animation
+        if described != nil { file.share() }
+        let animation = described.map { [file] animation in
+            ImageAnimation(
+                durations: payload.durations,
+                loopCount: animation.loopCount,
+                size: animation.size,
+                hasAlpha: animation.hasAlpha,
+                byteCount: file.data.count,
+                fileData: file.isWhole ? file.data : nil,
+                arrival: file.arrival.map { ($0, image.orientation) },
+                memory: options.budget?.holdAnimation(file.data.count)
+            ) { [canvas = image.sourceSize] in
+                let pool = self.framePool(file.kind)
+                return SandboxedFrames(pool, file, canvas: canvas, size: animation.size, options: options)
+            }
         }
         return WebImage(
             pixels: payload.pixels,

@@ -73,12 +73,10 @@ final class SandboxedFrames: InterruptibleFrameDecoding, @unchecked Sendable {
         if let kept {
             var command = command(kept.handle, index)
             var new: Data?
+            command.offset = kept.byteCount
             if file.data.count > kept.byteCount {
-                let isMapped = file.isWhole && MappedFiles.descriptor(of: file.data) != nil
-                command.offset = isMapped ? 0 : kept.byteCount
+                if file.isWhole, MappedFiles.descriptor(of: file.data) != nil { command.offset = 0 }
                 new = file.data.dropFirst(command.offset)
-            } else {
-                command.offset = kept.byteCount
             }
             let (answer, payload) = try pool.perform(command, new, in: kept.worker)
             if case .unknown = answer {

@@ -3,6 +3,31 @@ import FoundationEssentials
 import Glibc
 package import WebImageCore
 
+extension DecodeWorker {
+    /// Receives an answer, and the pixels that come with it.
+    func receive(_ limit: DecodeAnswer.Limit) throws(Failure) -> (DecodeAnswer, Payload?) {
+        var file: Int32 = -1
+        let count = gwi_message_receive(socket, buffer.baseAddress, buffer.count, &file, 1)
+        defer { if file >= 0 { close(file) } }
+        guard count > 0 else {
+            switch count == 0 ? 0 : errno {
+            case 0: throw .ended(signal: end(hasEnded: true))
+            // The worker has ended without reading the command.
+            case ECONNRESET: throw .notStarted
+            // The file of the answer needs a descriptor, and this process has none left.
+            case EPROTO: throw .notSent(EMFILE)
+            default: throw .malformed
+            }
+        }
+        let message = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+        do {
+            return try WorkerAnswer.read(message, limit, file: file, memory: UnsafeRawBufferPointer(memory.toApp))
+        } catch {
+            throw error == .outOfMemory ? .notSent(ENOMEM) : .malformed
+        }
+    }
+}
+
 /// Reads the messages of workers. This, ``MessageCoder`` and their results are the whole attack surface for a compromised worker.
 package enum WorkerAnswer {
     /// Creates the image of an answer, for the fuzzer.

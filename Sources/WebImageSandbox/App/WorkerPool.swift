@@ -5,10 +5,10 @@ import Synchronization
 import WebImageCore
 
 /// The decode workers of one kind. One thread at a time uses a worker. Workers start when they are first needed, and
-/// end after they have been idle for a while.
+/// end after they have been idle for a while: see WorkerPool+Starting.swift.
 final class WorkerPool: Sendable {
     /// What a thread that needs a worker may do.
-    private enum Turn {
+    enum Turn {
         case take(DecodeWorker)
         /// The new worker takes the place of another one, which the thread ends first.
         case start(ending: DecodeWorker?)
@@ -17,16 +17,8 @@ final class WorkerPool: Sendable {
         case giveUp
     }
 
-    /// The outcome of a request for a worker.
-    private enum Taken {
-        case worker(DecodeWorker)
-        /// The requested worker has ended, or no worker can be started.
-        case none
-        case cancelled
-    }
-
     /// A thread that waits for a worker.
-    private final class Waiter: Sendable {
+    final class Waiter: Sendable {
         /// The worker that has the thread's file; `nil` for any worker.
         let number: UInt64?
         /// Whether the worker must have seen no file.
@@ -41,9 +33,9 @@ final class WorkerPool: Sendable {
         }
     }
 
-    private typealias Idle = (worker: DecodeWorker, since: ContinuousClock.Instant)
+    typealias Idle = (worker: DecodeWorker, since: ContinuousClock.Instant)
 
-    private struct State {
+    struct State {
         /// The workers that are being started.
         var startCount = 0
         var idle: [Idle] = []
@@ -106,11 +98,11 @@ final class WorkerPool: Sendable {
         }
     }
 
-    private let zygote: WorkerZygote
-    private let kind: WorkerKind
-    private let limit: Int
+    let zygote: WorkerZygote
+    let kind: WorkerKind
+    let limit: Int
     private let timeLimits: DecodeWorker.TimeLimits
-    private let state = Mutex(State())
+    let state = Mutex(State())
     private let handles = Atomic<UInt64>(0)
 
     /// - Parameters:
@@ -138,24 +130,6 @@ final class WorkerPool: Sendable {
         state.withLock { state in state.idle.map(\.worker.process) + state.busy.values.map(\.process) }
     }
 
-    /// Starts workers before they are needed.
-    func prepare() {
-        var taken: [DecodeWorker] = []
-        // If no more processes can be started, take() would return one of these workers again.
-        while taken.count < limit, state.withLock({ $0.count < limit }),
-            case .worker(let worker) = take(isCancelled: { !taken.isEmpty })
-        {
-            do throws(DecodeWorker.Failure) {
-                try worker.waitUntilReady()
-                taken.append(worker)
-            } catch {
-                giveBack(worker, isAlive: false)
-                break
-            }
-        }
-        for worker in taken { giveBack(worker, isAlive: true) }
-    }
-
     /// A unique handle for a file that a worker keeps.
     func makeHandle() -> UInt64 { handles.wrappingAdd(1, ordering: .relaxed).newValue }
 
@@ -170,11 +144,13 @@ final class WorkerPool: Sendable {
     ) throws(ImageError) -> (answer: DecodeAnswer, payload: DecodeWorker.Payload?, worker: DecodeWorker) {
         var (attempt, needsFresh) = (1, inFreshWorker)
         while true {
-            let worker: DecodeWorker
-            switch take(needsFresh: needsFresh, isCancelled: isCancelled) {
-            case .worker(let taken): worker = taken
-            case .cancelled: throw .cancelled(command.options.url)
-            case .none:
+            let taken: DecodeWorker?
+            do throws(DecodeWorker.Failure) {
+                taken = try take(needsFresh: needsFresh, isCancelled: isCancelled)
+            } catch {
+                throw error.error(command.options)
+            }
+            guard let worker = taken else {
                 let error = command.options.noWorker(known.obstacle)
                 // A worker has started before, so the cause will pass.
                 throw isKilled || hasStarted ? error.dependingOnRequest() : error
@@ -211,8 +187,8 @@ final class WorkerPool: Sendable {
         _ data: Data?,
         in keeper: DecodeWorker
     ) throws(ImageError) -> (answer: DecodeAnswer, payload: DecodeWorker.Payload?) {
-        guard case .worker = take(keeper.number) else { return (.unknown, nil) }
         do throws(DecodeWorker.Failure) {
+            guard try take(keeper.number) != nil else { return (.unknown, nil) }
             return try perform(command, data, with: keeper) { false }
         } catch {
             switch error {
@@ -256,23 +232,27 @@ final class WorkerPool: Sendable {
     ///   - number: The worker that keeps a file; `nil` for any worker.
     ///   - needsFresh: Whether the worker must not have seen any file.
     ///   - isCancelled: Called several times a second.
-    private func take(_ number: UInt64? = nil, needsFresh: Bool = false, isCancelled: () -> Bool = { false }) -> Taken {
+    /// - Throws: ``DecodeWorker/Failure/cancelled``.
+    /// - Returns: `nil` if the requested worker has ended, or no worker can be started.
+    func take(
+        _ number: UInt64? = nil,
+        needsFresh: Bool = false,
+        isCancelled: () -> Bool = { false }
+    ) throws(DecodeWorker.Failure) -> DecodeWorker? {
         let waiter = Waiter(number, needsFresh: needsFresh)
         var isShort = false
         while true {
             switch turn(of: waiter, isShort: isShort) {
-            case .take(let worker): return .worker(worker)
+            case .take(let worker): return worker
             case .start(let old):
                 old?.end()
-                let start = zygote.makeWorker()
-                if case .busy = start { isShort = true }
-                if let worker = note(start) { return .worker(worker) }
+                if let worker = start(isShort: &isShort) { return worker }
             case .wait:
                 _ = waiter.semaphore.wait(timeout: .now() + .milliseconds(100))
                 guard isCancelled() else { continue }
                 change { state in state.waiters.removeAll { $0 === waiter } }
-                return .cancelled
-            case .giveUp: return .none
+                throw .cancelled
+            case .giveUp: return nil
             }
         }
     }
@@ -302,30 +282,9 @@ final class WorkerPool: Sendable {
         }
     }
 
-    /// Records the outcome of a start.
-    private func note(_ start: WorkerZygote.Start) -> DecodeWorker? {
-        let (worker, isOnly) = state.withLock { state -> (DecodeWorker?, Bool) in
-            state.startCount -= 1
-            guard case .worker(let made) = start else { return (nil, state.count == 0) }
-            state.serial += 1
-            let worker = DecodeWorker(made, of: zygote, kind, number: state.serial)
-            state.busy[worker.number] = worker
-            return (worker, false)
-        }
-        switch start {
-        case .busy where isOnly:
-            noteFailedStart("The system is short of processes, descriptors or memory", isShortage: true)
-        case .killed: noteKilledStart()
-        case .failed(let program) where !zygote.useNextProgram(after: program):
-            noteFailedStart("The system starts no process")
-        default: break
-        }
-        return worker
-    }
-
     /// Gives back a worker.
     /// - Parameter isAlive: Whether the worker may be used again. Otherwise it is ended.
-    private func giveBack(_ worker: DecodeWorker, isAlive: Bool) {
+    func giveBack(_ worker: DecodeWorker, isAlive: Bool) {
         note(worker.fence)
         guard isAlive, !worker.isDone, !worker.hasTooManyThreads else {
             worker.end()
@@ -356,71 +315,9 @@ final class WorkerPool: Sendable {
         if isNew { SandboxStatus(fence).log() }
     }
 
-    /// Records a start that was killed, as the kernel does if memory is short.
-    private func noteKilledStart() {
-        state.withLock { $0.killedSince = $0.killedSince ?? .now }
-        noteFailedStart("Workers are killed as they start", isShortage: true, mayRepeat: false)
-    }
-
-    /// - Parameters:
-    ///   - isShortage: Whether the next start is likely to succeed.
-    ///   - mayRepeat: Whether further starts may be tried at once.
-    private func noteFailedStart(_ reason: String, isShortage: Bool = false, mayRepeat: Bool = true) {
-        let isLast = state.withLock { state in
-            state.failedStarts += 1
-            state.wakeWaiters()
-            if !state.hasStarted { state.obstacle = reason }
-            guard !mayRepeat || state.failedStarts >= Self.mostFailedStarts else { return false }
-            state.retryTime = .now + (isShortage ? Self.shortagePause : state.pause)
-            if !isShortage { state.pause = min(state.pause * 2, Self.longestPause) }
-            state.obstacle = reason
-            return state.failedStarts == Self.mostFailedStarts
-        }
-        if isLast { WebImageLog.error("\(SandboxStatus.unavailable(reason))") }
-    }
-
-    /// Ends idle workers.
-    func endIdleWorkers(idleFor time: Duration = .zero) {
-        let limit = ContinuousClock.now - time
-        endWorkers { $0.since <= limit }
-        zygote.endIfUnused()
-    }
-
-    private func endWorkers(where isEnding: (Idle) -> Bool) {
-        let ended = state.withLock { state in
-            let ended = state.idle.filter(isEnding)
-            if !ended.isEmpty { state.idle.removeAll { idle in ended.contains { $0.worker === idle.worker } } }
-            return ended
-        }
-        for idle in ended { idle.worker.end() }
-    }
-
-    private func reapLater(after delay: Duration) {
-        let isFirst = state.withLock { state in
-            defer { state.isReaping = true }
-            return !state.isReaping
-        }
-        guard isFirst else { return }
-        SystemClock().run(after: delay) { [weak self] in
-            guard let self else { return }
-            endIdleWorkers(idleFor: Self.idleTime)
-            let first = state.withLock { state in
-                state.isReaping = false
-                return state.idle.first?.since
-            }
-            if let first { reapLater(after: first + Self.idleTime - .now) }
-        }
-    }
-
     /// The largest number of attempts if workers are killed from outside. All idle workers may have been killed.
     private static let mostAttempts = 10
-    /// The number of consecutive failed starts after which the next one is tried after a pause.
-    private static let mostFailedStarts = 3
-    /// The time after which an idle worker ends.
-    private static let idleTime = Duration.seconds(60)
-    private static let shortestPause = Duration.seconds(30)
-    private static let longestPause = Duration.seconds(3600)
-    private static let shortagePause = Duration.seconds(1)
+    static let shortestPause = Duration.seconds(30)
     /// How long images wait for workers while these are killed as they start.
     private static let patience = Duration.seconds(5)
 }

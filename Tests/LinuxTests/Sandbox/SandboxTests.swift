@@ -93,7 +93,7 @@ struct SandboxTests {
     }
 
     @Test("A worker with more threads than decoders start takes no other file") func threads() throws {
-        let coder = sandbox.sandboxed(HostileDecoder(), isOptional: false, neverHere: []) { _ in .modules }
+        let coder = sandbox.sandboxed(HostileDecoder(), isOptional: false, neverHere: [], in: .modules)
         _ = try coder.decode(HostileDecoder.file(.manyThreads), options: DecodeOptions())
         #expect(sandbox.processes == [])
     }

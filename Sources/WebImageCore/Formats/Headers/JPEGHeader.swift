@@ -1,7 +1,7 @@
 /// The marker segments of a JPEG file (ITU-T T.81, annex B).
-enum JPEGHeader {
+package enum JPEGHeader {
     /// Reads the size from the frame header, and the orientation from an Exif segment before it.
-    @Sendable static func read(_ bytes: ByteReader) -> ImageHeader? {
+    @Sendable package static func read(_ bytes: ByteReader) -> ImageHeader? {
         var orientation = ImageOrientation.up
         var offset = 2
         while let (marker, segment, length) = segment(bytes, at: offset) {
