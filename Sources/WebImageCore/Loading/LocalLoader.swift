@@ -194,3 +194,8 @@ extension LocalLoader {
         }
     }
 }
+
+extension DataLoading {
+    /// Whether the loader reads files and tells their versions apart.
+    var isOfFiles: Bool { (self as? LocalLoader)?.hasVersions == true }
+}

@@ -61,8 +61,3 @@ struct RenditionTier: PipelineStage {
         return entry
     }
 }
-
-extension DataLoading {
-    /// Whether the loader reads files and tells their versions apart.
-    var isOfFiles: Bool { (self as? LocalLoader)?.hasVersions == true }
-}
