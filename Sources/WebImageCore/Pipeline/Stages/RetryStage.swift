@@ -8,21 +8,16 @@ struct RetryStage: PipelineStage {
         var error = error
         error.attemptCount = max(fetch.attemptCount, 1)
         /// The error that is reported along with the cached image that is used instead.
-        func told() -> ImageError { fetch.ending(with: error, at: clock.now) }
+        let told = fetch.ending(with: error, at: clock.now)
         if let entry = fetch.usableOriginal, isUsable(entry, despite: error) {
             WebImageLog.debug("A stale cached image is used: \(error)")
-            graph.update { [refreshError = told()] in
-                $0.readConfirmed(id, Confirmation(entry: entry, refreshError: refreshError))
-            }
-        } else if case .renditions = fetch.validation, var data = staleRenditions(id, despite: error) {
-            data.refreshError = told()
-            WebImageLog.debug("A stale cached image is used: \(error)")
-            decodeStage.decode(id, data)
-        } else if var data = staleImagesInMemory(id, despite: error) {
-            data.refreshError = told()
-            WebImageLog.debug("A stale image in memory is used: \(error)")
+            graph.update { $0.readConfirmed(id, Confirmation(entry: entry, refreshError: told)) }
+        } else if let origin = staleImages(of: id, fetch, despite: error) {
+            WebImageLog.debug("A stale image in the cache (\(origin)) is used: \(error)")
+            var data = FetchedData(loaded: LoaderResult(data: Data()), origin: origin)
+            data.refreshError = told
             // An image in memory has no bytes.
-            deliveryStage.failReaders(of: id, told())
+            if origin == .memory { deliveryStage.failReaders(of: id, told) }
             decodeStage.decode(id, data)
         } else if fetch.isWanted, let delay = delay(after: error, fetch) {
             observers.notify(fetch.request.url, .retrying(error, after: delay))
@@ -37,18 +32,19 @@ struct RetryStage: PipelineStage {
         }
     }
 
-    /// The renditions, if all of them may be used although the server is unreachable.
-    private func staleRenditions(_ id: JobGraph.Fetch.ID, despite error: ImageError) -> FetchedData? {
-        let renditions = graph.withLock { $0.renditions(of: id) }
-        guard renditions.allSatisfy({ isUsable($0.entry, despite: error) }) else { return nil }
-        return cachedImages(.disk)
-    }
-
-    /// The images in memory, if every task has one and may use it. The disk cache has evicted their originals, or the
-    /// server would have been asked to validate those.
-    private func staleImagesInMemory(_ id: JobGraph.Fetch.ID, despite error: ImageError) -> FetchedData? {
-        guard error.leavesCachedImage else { return nil }
-        let (tasks, now) = (graph.withLock { $0.tasks(of: id) }, clock.now.timeIntervalSince1970)
+    /// The cache that has an image for every task, which may be used although the server is unreachable: the renditions that the
+    /// server was asked to validate, or images in memory whose originals the disk cache has evicted.
+    private func staleImages(
+        of id: JobGraph.Fetch.ID,
+        _ fetch: JobGraph.Fetch,
+        despite error: ImageError
+    ) -> LoadSource? {
+        let (renditions, tasks) = graph.withLock { ($0.renditions(of: id), $0.tasks(of: id)) }
+        if case .renditions = fetch.validation, renditions.allSatisfy({ isUsable($0.entry, despite: error) }) {
+            return .disk
+        }
+        guard error.leavesCachedImage, !tasks.isEmpty else { return nil }
+        let now = clock.now.timeIntervalSince1970
         let areThere = tasks.allSatisfy { task in
             // The bytes of the file are not in memory.
             guard task.request.readTiers.contains(.memory), !task.request.includesData,
@@ -56,11 +52,7 @@ struct RetryStage: PipelineStage {
             else { return false }
             return now < entry.terms?.servingLimit ?? .infinity
         }
-        return areThere && !tasks.isEmpty ? cachedImages(.memory) : nil
-    }
-
-    private func cachedImages(_ origin: LoadSource) -> FetchedData {
-        FetchedData(loaded: LoaderResult(data: Data()), origin: origin)
+        return areThere ? .memory : nil
     }
 
     /// Whether a cached copy may be served although the server is unreachable (RFC 5861, section 4).
