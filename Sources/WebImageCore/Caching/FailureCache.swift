@@ -43,15 +43,14 @@ package final class FailureCache: Sendable {
             return entry
         }
 
-        /// - Returns: What was removed.
-        mutating func makeRoom(_ isValid: (Entry) -> Bool) -> [String: [Origin: Entry]] {
+        /// - Returns: All failures from before.
+        mutating func keep(where isKept: (Entry) -> Bool) -> [String: [Origin: Entry]] {
             let old = entries
             entries = old.compactMapValues { known in
-                let valid = known.filter { isValid($0.value) }
-                return valid.isEmpty ? nil : valid
+                let kept = known.filter { isKept($0.value) }
+                return kept.isEmpty ? nil : kept
             }
             count = entries.values.reduce(0) { $0 + $1.count }
-            if count >= FailureCache.countLimit { self = State() }
             return old
         }
     }
@@ -65,6 +64,8 @@ package final class FailureCache: Sendable {
     package init(lifetime: Duration) {
         self.lifetime = lifetime
     }
+
+    var isEmpty: Bool { state.withLock { $0.count == 0 } }
 
     func error(for request: ImageRequest, now: Date) -> ImageError? {
         let (key, lifetime) = (request.sourceKey, lifetime.bounded / .seconds(1))
@@ -84,7 +85,8 @@ package final class FailureCache: Sendable {
         error.attemptList = nil
         state.release { state in
             let isFull = state.count >= Self.countLimit
-            let outdated = isFull ? state.makeRoom { $0.isValid(for: lifetime, now) } : [:]
+            let outdated = isFull ? state.keep { $0.isValid(for: lifetime, now) } : [:]
+            if state.count >= Self.countLimit { state = State() }
             let old = state.entries[key, default: [:]].updateValue(Entry(error: error, start: now), forKey: origin)
             if old == nil { state.count += 1 }
             return (outdated, old)
@@ -111,15 +113,7 @@ package final class FailureCache: Sendable {
 
     /// Forgets decoding failures, because a decoder was added.
     func forgetUndecodable() {
-        state.release { state in
-            let old = state.entries
-            state.entries = old.compactMapValues { known in
-                let kept = known.filter { !$0.value.error.isOfDecoding }
-                return kept.isEmpty ? nil : kept
-            }
-            state.count = state.entries.values.reduce(0) { $0 + $1.count }
-            return old
-        }
+        state.release { $0.keep { !$0.error.isOfDecoding } }
     }
 
     func forgetAll() {

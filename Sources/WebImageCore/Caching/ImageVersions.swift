@@ -8,6 +8,8 @@ package final class ImageVersions: Sendable {
     /// The moment at which bytes were read or arrived. No two are equal.
     package struct Mark: Sendable, Equatable {
         fileprivate let number: UInt64
+        /// Whether other bytes were already newer.
+        fileprivate var isOutdated = false
     }
 
     private struct Change {
@@ -50,14 +52,14 @@ package final class ImageVersions: Sendable {
     /// Called when bytes have arrived.
     package func mark() -> Mark { state.withLock { Mark(number: $0.serial.next()) } }
 
-    /// Called when bytes have arrived that were requested after a mark. They are not current if the app has removed or replaced the image
-    /// in between.
+    /// Called when bytes have arrived that were requested after a mark, such as that of a read that has found none. They are not
+    /// current if the app has removed or replaced the image in between.
     func mark(of key: String, since begin: Mark) -> Mark {
         let hash = key.hashValue
         return state.withLock { state in
             let change = state.changes[hash] ?? state.earlier[hash]
             let removal = change.map { $0.version == nil ? $0.number : 0 } ?? 0
-            return Mark(number: max(state.floor, removal) > begin.number ? 0 : state.serial.next())
+            return Mark(number: state.serial.next(), isOutdated: max(state.floor, removal) > begin.number)
         }
     }
 
@@ -66,7 +68,7 @@ package final class ImageVersions: Sendable {
         let hash = key.hashValue
         return state.withLock { state in
             let isOutdated = (state.changes[hash] ?? state.earlier[hash])?.isBeingStored == true
-            return Mark(number: isOutdated ? 0 : state.serial.next())
+            return Mark(number: state.serial.next(), isOutdated: isOutdated)
         }
     }
 
@@ -96,7 +98,7 @@ package final class ImageVersions: Sendable {
         guard let mark else { return true }
         let hash = key.hashValue
         return state.withLock { state in
-            guard mark.number > state.floor else { return false }
+            guard !mark.isOutdated, mark.number > state.floor else { return false }
             guard let change = state.changes[hash] ?? state.earlier[hash] else { return true }
             return change.number < mark.number || change.version == mark
         }

@@ -85,15 +85,11 @@ extension Pipeline.Dependencies {
     /// The queues that decode. Each one ignores the tickets of the other.
     var decodeQueues: [WorkQueue] { slowQueue === decodeQueue ? [decodeQueue] : [decodeQueue, slowQueue] }
 
-    /// Remembers a failure if the app asks for it; by default if it is permanent.
-    var recordFailure: @Sendable (_ error: ImageError, _ request: ImageRequest) -> Void {
-        { [failures, loaders, clock] error, request in
-            // Bytes on this machine are quickly read again.
-            guard error.isPermanent, loaders.loader(for: request)?.shouldCacheOnDisk(request.url) == true else {
-                return
-            }
-            failures.remember(error, for: request, now: clock.now)
-        }
+    /// Remembers a failure that is permanent.
+    func recordFailure(_ error: ImageError, _ request: ImageRequest) {
+        // Bytes on this machine are quickly read again.
+        guard error.isPermanent, loaders.loader(for: request)?.shouldCacheOnDisk(request.url) == true else { return }
+        failures.remember(error, for: request, now: clock.now)
     }
 }
 
@@ -104,39 +100,7 @@ extension [WorkQueue] {
     }
 }
 
-// Questions that stages ask the loaders about a request.
 extension LoaderRegistry {
     /// The loader set on the request, or the first registered loader that accepts its URL.
-    func loader(for request: ImageRequest) -> (any DataLoading)? {
-        request.loader ?? loader(for: request.url)
-    }
-}
-
-extension Pipeline.Dependencies {
-    /// The header fields that tell a server what the manager can show (RFC 9110, 12.5.1), and that data costs money (Save-Data of Client
-    /// Hints).
-    var defaultHeaders: [String: String] {
-        var fields = coders.acceptField(for: formats.untrusted)
-        if network.status.isMetered { fields["Save-Data"] = "on" }
-        return fields
-    }
-
-    /// How a cached response may be used for a request. That can depend on the header fields that the loader would send
-    /// (RFC 9111, section 4.1).
-    func use(of entry: CacheEntry, for request: ImageRequest) -> StoredResponseUse {
-        let now = clock.now
-        let response = entry.response.living(for: request.diskLifetime, from: entry.storedAt)
-        guard response.vary != nil || response.redirects?.vary != nil else {
-            return request.cachePolicy.use(of: response, headers: [:], now: now)
-        }
-        var loaderRequest = LoaderRequest(url: request.url, options: request.networkOptions)
-        loaderRequest.defaultHeaders = defaultHeaders
-        let loader = loaders.loader(for: request)
-        return request.cachePolicy.use(
-            of: response,
-            headers: loader?.headers(for: loaderRequest) ?? [:],
-            lacking: (loader as? any NetworkLoading)?.lateFields(of: loaderRequest) ?? .none,
-            now: now
-        )
-    }
+    func loader(for request: ImageRequest) -> (any DataLoading)? { request.loader ?? loader(for: request.url) }
 }

@@ -87,7 +87,7 @@ extension Pipeline {
     var activity: LoadActivity {
         let decodes = dependencies.decodeQueues.map(\.load)
         return LoadActivity(
-            transferCount: graph.withLock { $0.fetches.values.count(where: \.isLoading) },
+            transferCount: graph.withLock { $0.fetches.values.count { $0.attempt != nil } },
             decodeCount: decodes.reduce(0) { $0 + $1.running },
             waitingDecodeCount: decodes.reduce(0) { $0 + $1.waiting }
         )

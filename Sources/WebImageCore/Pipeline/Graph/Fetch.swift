@@ -78,9 +78,6 @@ extension JobGraph {
             if case .loading(let attempt) = phase { attempt } else { nil }
         }
 
-        /// Whether the loader is running.
-        var isLoading: Bool { attempt != nil }
-
         /// The current attempt, as one that fails with an error.
         func attempt(failingWith error: ImageError, at now: Date) -> ImageError.Attempt {
             ImageError.Attempt(error, of: request.url, from: attemptStart, to: now)

@@ -60,11 +60,6 @@ extension JobGraph {
         return startFetch(fetch)
     }
 
-    /// Marks a job that waits for the file of its rendition, so that the wait is not blamed on the disk cache.
-    mutating func confirmRendition(of id: Job.ID) {
-        updateJob(id) { $0.isConfirming = true }
-    }
-
     /// Ends a look-up that found the image: the job does not need its fetch.
     /// - Returns: The priority of the job; `nil` when bytes arrived first.
     mutating func useRendition(_ id: Job.ID, isStale: Bool = false) -> (priority: ImagePriority, effects: [Effect])? {
@@ -189,9 +184,7 @@ extension JobGraph {
         let validators =
             isConditional ? fetches[id]?.storedOriginal?.response.validators ?? validateRenditions(of: id) : nil
         guard let fetch = fetches[id] else { return nil }
-        if fetch.attemptCount > 1 {
-            for job in fetch.jobs { abandonPartialImages(of: job) }
-        }
+        for job in fetch.jobs where fetch.attemptCount > 1 { abandonPartialImages(of: job) }
         return (fetch, validators)
     }
 

@@ -5,8 +5,8 @@ import FoundationEssentials
 struct DiskStage: PipelineStage {
     let context: StageContext
     /// Reads the disk cache for a fetch. A fetch that is not cached there goes to its loader at once.
-    /// - Parameter isReading: Whether this thread of the I/O queue has just read the disk for the fetch.
-    func lookUp(_ id: JobGraph.Fetch.ID, _ priority: ImagePriority, isReading: Bool = false) {
+    /// - Parameter mark: When this thread of the I/O queue began to read the disk for the fetch, if it has.
+    func lookUp(_ id: JobGraph.Fetch.ID, _ priority: ImagePriority, since mark: ImageVersions.Mark? = nil) {
         guard let request = graph.request(of: id) else { return }
         let loader = loaders.loader(for: request)
         // The app may have stored an image for a URL that no loader accepts.
@@ -16,17 +16,17 @@ struct DiskStage: PipelineStage {
         // It runs before look-ups of renditions for later loads, or the first transfer would wait for all of them. It does
         // not if another job of the fetch still looks for its rendition, with which the server can be asked for less.
         let isResumed = graph.withLock { $0.isNeededByAll(id) }
-        if isReading, isResumed {
+        if let mark, isResumed {
             // The disk has just answered.
             diskWatch.end()
-            return read(id, loader)
+            return read(id, loader, since: mark)
         }
         diskWatch.submit(.original(id), priority, isResumed: isResumed) { read(id, loader) }
     }
 
-    private func read(_ id: JobGraph.Fetch.ID, _ loader: (any DataLoading)?) {
+    private func read(_ id: JobGraph.Fetch.ID, _ loader: (any DataLoading)?, since mark: ImageVersions.Mark? = nil) {
         guard let request = graph.request(of: id), hasRoom(for: id) else { return }
-        let (start, mark) = (ContinuousClock.now, versions.mark(reading: request.sourceKey))
+        let (start, mark) = (ContinuousClock.now, mark ?? versions.mark(reading: request.sourceKey))
         var entry = dataCache?.entry(for: request.sourceKey)
         guard let fetch = graph.withLock({ $0.endLookUp(id) }) else { return }
         let confirmation = fetch.confirmation
@@ -35,8 +35,9 @@ struct DiskStage: PipelineStage {
             entry = nil
         }
         guard let entry else {
-            if confirmation == nil { observers.notify(request.url, .diskMiss(.now - start)) }
-            return goOn(id, without: confirmation, loader)
+            guard confirmation == nil else { return goOn(id, without: confirmation) }
+            observers.notify(request.url, .diskMiss(.now - start))
+            return fetchStage.load(id, with: loader, since: mark)
         }
         var data = FetchedData(stored: entry, origin: .disk)
         if let answer = confirmation?.answer {
@@ -50,7 +51,7 @@ struct DiskStage: PipelineStage {
         guard confirmation == nil else { return decodeStage.decode(id, data) }
         observers.notify(request.url, .diskHit(data.readingDuration))
         if let hash = entry.thumbHash { show(hash, id) }
-        switch context.dependencies.use(of: entry, for: request) {
+        switch use(of: entry, for: request) {
         case .use:
             decodeStage.decode(id, data)
         case .useAndRefresh:
@@ -81,8 +82,8 @@ struct DiskStage: PipelineStage {
 
     /// Continues without an original that is not there, or that the disk does not read in time.
     /// - Parameter confirmation: Why an original that was there before was to be read again.
-    func goOn(_ id: JobGraph.Fetch.ID, without confirmation: Confirmation?, _ loader: (any DataLoading)? = nil) {
-        guard let error = confirmation?.refreshError else { return fetchStage.load(id, with: loader) }
+    func goOn(_ id: JobGraph.Fetch.ID, without confirmation: Confirmation?) {
+        guard let error = confirmation?.refreshError else { return fetchStage.load(id) }
         deliveryStage.fail(id, error)
     }
 
@@ -93,5 +94,26 @@ struct DiskStage: PipelineStage {
         }
         guard !tasks.isEmpty, let image = hash.image?.asPreview else { return }
         for task in tasks { task.report(partial: image, as: .hash) }
+    }
+}
+
+extension PipelineStage {
+    /// How a cached response may be used for a request. That can depend on the header fields that the loader would send
+    /// (RFC 9111, section 4.1).
+    func use(of entry: CacheEntry, for request: ImageRequest) -> StoredResponseUse {
+        let now = clock.now
+        let response = entry.response.living(for: request.diskLifetime, from: entry.storedAt)
+        guard response.vary != nil || response.redirects?.vary != nil else {
+            return request.cachePolicy.use(of: response, headers: [:], now: now)
+        }
+        var loaderRequest = LoaderRequest(url: request.url, options: request.networkOptions)
+        loaderRequest.defaultHeaders = fetchStage.defaultHeaders
+        let loader = loaders.loader(for: request)
+        return request.cachePolicy.use(
+            of: response,
+            headers: loader?.headers(for: loaderRequest) ?? [:],
+            lacking: (loader as? any NetworkLoading)?.lateFields(of: loaderRequest) ?? .none,
+            now: now
+        )
     }
 }

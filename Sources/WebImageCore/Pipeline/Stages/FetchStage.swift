@@ -3,9 +3,13 @@ import FoundationEssentials
 /// Stage 4, on the loader's threads: the bytes of a URL, from the network, a file, or wherever the loader gets them.
 struct FetchStage: PipelineStage {
     let context: StageContext
+    private var failures: FailureCache { context.dependencies.failures }
+
     /// Calls the loader, unless the request is bound to fail because it is refused, offline or in the failure cache.
-    /// - Parameter found: The loader of the request, if it was looked up already.
-    func load(_ id: JobGraph.Fetch.ID, with found: (any DataLoading)? = nil) {
+    /// - Parameters:
+    ///   - found: The loader of the request, if it was looked up already.
+    ///   - mark: When the caches were found to have no image. Default: now.
+    func load(_ id: JobGraph.Fetch.ID, with found: (any DataLoading)? = nil, since mark: ImageVersions.Mark? = nil) {
         guard let request = graph.request(of: id) else { return }
         guard request.cachePolicy.asksLoader else { return deliveryStage.fail(id, .notInCache(request.url)) }
         guard let loader = found ?? loaders.loader(for: request) else {
@@ -14,32 +18,45 @@ struct FetchStage: PipelineStage {
         }
         if context.dependencies.shouldLoad?(request.url) == false {
             deliveryStage.fail(id, .loadRefused(request.url))
-        } else if request.rememberedFailure != .ignored, !request.cachePolicy.ignoresFailures,
-            let error = context.dependencies.failures.error(for: request, now: clock.now),
-            !mayDecode(id, despite: error)
-        {
+        } else if !failures.isEmpty, let error = rememberedFailure(of: request, id) {
             deliveryStage.fail(id, error)
         } else if case let status = context.dependencies.network.status, !loader.canReach(request.url, status),
             status.isOfflineByApp || !(loader is any NetworkLoading)
         {
             retryStage.recover(id, from: .offline(request.url, isByApp: status.isOfflineByApp))
         } else {
-            start(id, loader)
+            start(id, loader, since: mark ?? versions.mark())
         }
     }
 
-    /// Whether a task may be able to decode bytes that others could not decode.
-    private func mayDecode(_ id: JobGraph.Fetch.ID, despite error: ImageError) -> Bool {
-        guard error.isOfDecoding else { return false }
+    /// The failure of an earlier load, which would repeat.
+    private func rememberedFailure(of request: ImageRequest, _ id: JobGraph.Fetch.ID) -> ImageError? {
+        guard request.rememberedFailure != .ignored, !request.cachePolicy.ignoresFailures,
+            let error = failures.error(for: request, now: clock.now)
+        else { return nil }
+        guard error.isOfDecoding else { return error }
+        // A task may be able to decode bytes that others could not decode.
         let (tasks, readers) = graph.withLock { ($0.tasks(of: id), $0.readers(of: id)) }
-        return !readers.isEmpty
-            || tasks.contains { task in
-                task.request.hasOwnDecoding(of: nil) || error.isOfLaterFrames && task.request.isFirstFrameOnly
-            }
+        let mayDecode = tasks.contains { task in
+            task.request.hasOwnDecoding(of: nil) || error.isOfLaterFrames && task.request.isFirstFrameOnly
+        }
+        return mayDecode || !readers.isEmpty ? nil : error
     }
 
-    private func start(_ id: JobGraph.Fetch.ID, _ loader: any DataLoading, isConditional: Bool = true) {
-        let mark = versions.mark()
+    /// The header fields that tell a server what the manager can show (RFC 9110, 12.5.1), and that data costs money (Save-Data of Client
+    /// Hints).
+    var defaultHeaders: [String: String] {
+        var fields = context.dependencies.coders.acceptField(for: context.dependencies.formats.untrusted)
+        if context.dependencies.network.status.isMetered { fields["Save-Data"] = "on" }
+        return fields
+    }
+
+    private func start(
+        _ id: JobGraph.Fetch.ID,
+        _ loader: any DataLoading,
+        since mark: ImageVersions.Mark,
+        isConditional: Bool = true
+    ) {
         let attempt = graph.withLock { $0.beginAttempt(id, at: clock.now, mark: mark, isConditional: isConditional) }
         guard let (fetch, validators) = attempt else { return }
         observers.notify(fetch.request.url, .fetchStarted)
@@ -57,7 +74,7 @@ struct FetchStage: PipelineStage {
             validators: validators
         )
         request.shouldLoad = context.dependencies.shouldLoad
-        request.defaultHeaders = context.dependencies.defaultHeaders
+        request.defaultHeaders = defaultHeaders
         // The system may be wrong about the network, for example behind a VPN. One quick attempt finds out.
         request.isQuickAttempt = !loader.canReach(request.url, context.dependencies.network.status)
         request.age = id.number
@@ -70,7 +87,7 @@ struct FetchStage: PipelineStage {
             if case .finished(.success(let answer)) = event, answer.isNotModified,
                 validators.contradict(answer.metadata.etag)
             {
-                start(id, loader, isConditional: false)
+                start(id, loader, since: versions.mark(), isConditional: false)
             } else {
                 receive(event, of: id, from: loader)
             }
@@ -115,10 +132,10 @@ struct FetchStage: PipelineStage {
         loaded.metadata = loaded.metadata.living(for: fetch.request.diskLifetime, from: clock.now)
         observers.notify(fetch.request.url, .fetched(loaded.metrics))
         // Data-only loads are not decoded, so a remembered decoding failure still stands.
-        let isUndecoded =
-            fetch.jobs.isEmpty
-            && context.dependencies.failures.error(for: fetch.request, now: clock.now)?.isOfDecoding == true
-        if !isUndecoded { context.dependencies.failures.forget(fetch.request) }
+        let isDecoded = !fetch.jobs.isEmpty
+        if !failures.isEmpty, isDecoded || failures.error(for: fetch.request, now: clock.now)?.isOfDecoding != true {
+            failures.forget(fetch.request)
+        }
         switch fetch.validation {
         case .original(let entry, _) where loaded.isNotModified:
             graph.update { $0.readConfirmed(id, Confirmation(entry: entry, answer: loaded)) }

@@ -19,7 +19,7 @@ struct RenditionStage: PipelineStage {
         let start = ContinuousClock.now
         let mark = versions.mark(reading: job.key.fetch.url)
         guard let cache = renditions.cache, let entry = cache.entry(for: job.key.rendition), let info = entry.rendition
-        else { return readOriginal(for: id) }
+        else { return readOriginal(for: id, mark) }
         var found = Found(entry: entry, response: entry.response, mark: mark, readingDuration: .now - start)
         if job.request.cachePolicy.asksForChanges, let files = renditions.fileLoader(for: job.request) {
             return confirm(found, of: id, job, with: files)
@@ -28,41 +28,38 @@ struct RenditionStage: PipelineStage {
         guard original == nil || original?.storedAt == info.source else {
             // The original has been replaced since the rendition was made.
             cache.remove(entry.key)
-            return readOriginal(for: id)
+            return readOriginal(for: id, mark)
         }
         if let original { found.response = original.response }
-        switch context.dependencies.use(of: original ?? entry, for: job.request) {
+        switch use(of: original ?? entry, for: job.request) {
         case .use:
             decode(found, id)
         case .useAndRefresh:
             decode(found, id, isStale: true)
         case .validate:
-            readOriginal(for: id, validating: entry, mark)
+            readOriginal(for: id, mark, validating: entry)
         case .confirm, .ignore:
-            readOriginal(for: id)
+            readOriginal(for: id, mark)
         }
     }
 
     /// Ends the look-up, and reads the original on the same thread if it is needed now.
+    /// - Parameter mark: When the look-up began.
     private func readOriginal(
         for id: JobGraph.Job.ID,
-        validating rendition: CacheEntry? = nil,
-        _ mark: ImageVersions.Mark? = nil
+        _ mark: ImageVersions.Mark,
+        validating rendition: CacheEntry? = nil
     ) {
         let effects = graph.withLock { $0.endLookUp(id, rendition: rendition, mark: mark) }
         for case .lookUpOriginal(let fetch, let priority) in effects {
-            diskStage.lookUp(fetch, priority, isReading: true)
+            diskStage.lookUp(fetch, priority, since: mark)
         }
     }
 
     /// Uses the rendition of a file that has not changed.
-    private func confirm(
-        _ found: Found,
-        of id: JobGraph.Job.ID,
-        _ job: JobGraph.Job,
-        with files: LocalLoader
-    ) {
-        graph.withLock { $0.confirmRendition(of: id) }
+    private func confirm(_ found: Found, of id: JobGraph.Job.ID, _ job: JobGraph.Job, with files: LocalLoader) {
+        // The wait is not blamed on the disk cache.
+        graph.withLock { $0.updateJob(id) { $0.isConfirming = true } }
         files.findVersion(of: job.request.url, priority: job.priority) { [self] version in
             if let version, version.etag == found.entry.response.etag {
                 decode(found, id)
