@@ -337,7 +337,8 @@ extension PaintableContent {
         } else {
             drawVisible(in: context)
         }
-        displayed.playback?.didDraw(isOnScreen: isOnScreen)
+        displayed.playback?.undrawnSince = nil
+        if displayed.playback?.isAsleep == true, isOnScreen { displayed.playback?.wakeLater() }
         if let image {
             if !image.isPartial { drawnSide = max(width, height) }
             observer?.didDraw(width: width, height: height)

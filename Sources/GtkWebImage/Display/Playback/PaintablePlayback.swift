@@ -10,7 +10,7 @@ final class PaintablePlayback {
     /// Owns this object.
     private weak var content: PaintableContent?
     /// When the first frame began to wait for being drawn, in seconds; `nil` if the displayed frame was drawn.
-    private var undrawnSince: Double?
+    var undrawnSince: Double?
     private(set) var isAsleep = false
     /// Watches whether the widget is in view, while it is mapped; `nil` as well if the playback began or woke before.
     private var watcher: ViewWatcher?
@@ -64,11 +64,10 @@ final class PaintablePlayback {
         shared.updateVisibility()
     }
 
-    /// Records that a frame was drawn, and wakes a sleeping playback. It runs within GTK's snapshot, where nothing may
-    /// change, so the playback wakes in a later turn of the main loop.
-    func didDraw(isOnScreen: Bool) {
-        undrawnSince = nil
-        guard isAsleep, watcher == nil, isOnScreen else { return }
+    /// Wakes a sleeping playback that was drawn. This runs within GTK's snapshot, where nothing may change, so the
+    /// playback wakes in a later turn of the main loop.
+    func wakeLater() {
+        guard watcher == nil else { return }
         MainLoopDispatcher.shared.dispatch { [weak self] in MainActor.assumeIsolated { self?.wake() } }
     }
 

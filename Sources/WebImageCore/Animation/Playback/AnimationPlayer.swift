@@ -287,8 +287,9 @@ public final class AnimationPlayer {
         return anchor.elapsed + .bounded(seconds: (clock.now - time) * rate)
     }
 
-    /// The position that is due, with 0.5 ms of slack because rounding may wake the player slightly early.
-    private var duePosition: PlaybackTimeline.Position { timeline.position(at: elapsed + .microseconds(500)) }
+    /// The playback time for what is due, with 0.5 ms of slack because rounding may wake the player slightly early.
+    private var dueTime: Duration { elapsed + .microseconds(500) }
+    private var duePosition: PlaybackTimeline.Position { timeline.position(at: dueTime) }
 
     /// The number of frames to decode ahead. While nothing moves, one frame is kept ready for a step.
     private var lookahead: Int {
@@ -360,12 +361,12 @@ public final class AnimationPlayer {
     private func request(
         isPaused: Bool = false
     ) -> (due: PlaybackTimeline.Position, newest: (place: Int, frame: WebImage)?, end: Int) {
-        let due = duePosition
+        let (due, frames) = timeline.schedule(at: dueTime, ahead: lookahead)
         guard isVisible else { return (due, buffer.frame(due.frame).map { (0, $0) }, buffer.end) }
         let earliest = shownStep.map { max($0 + 1, due.step - timeline.stepsPerLoop) } ?? due.step
         let steps = (min(earliest, due.step)..<due.step).reversed()
         let (newest, end) = buffer.request(
-            [due.frame] + timeline.frames(after: due.step, count: lookahead),
+            frames,
             earlier: steps.lazy.map { [timeline] in timeline.frame(ofStep: $0) },
             shown: hasOwnFrame ? currentFrameIndex : nil,
             isResting: isPaused,

@@ -110,6 +110,12 @@ package struct PlaybackTimeline: Sendable {
         return order[max(step, 0) % order.count]
     }
 
+    /// Returns the position after a playback time at rate 1, and its frame followed by the next ones, at most `count`.
+    func schedule(at elapsed: Duration, ahead count: Int) -> (due: Position, frames: [Int]) {
+        let due = position(at: elapsed)
+        return (due, [due.frame] + frames(after: due.step, count: count))
+    }
+
     /// Returns the frames that follow a step, at most `count`.
     package func frames(after step: Int, count: Int) -> [Int] {
         let steps = loopCount * order.count
