@@ -82,7 +82,7 @@ public struct LoaderRequest: Sendable {
     /// The largest number of bytes. The library enforces it for asynchronous loaders; an `ImageDownloader` has its own
     /// limit. Default: 128 MiB; in an app, the limit of the manager's downloader.
     public var maximumByteCount = 128 << 20
-    /// The error of a body that begins with these bytes, which ends the load.
+    /// The error of a body of an unknown format that begins with these bytes, which ends the load.
     package var refusal: (@Sendable (_ head: Data) -> ImageError?)?
     /// The header fields of the library, such as Accept, unless the app sets the same fields.
     package var defaultHeaders = ["Accept": "image/*,*/*;q=0.8"]

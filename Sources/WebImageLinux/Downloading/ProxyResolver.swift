@@ -50,6 +50,9 @@ final class ProxyResolver: Sendable {
     /// The resolver of the desktop's proxies.
     static let desktop = ProxyResolver(lookUp: DesktopProxies.lookUp)
 
+    /// Whether the desktop has no proxies, so that libcurl chooses.
+    var isUnneeded: Bool { state.withLock { $0.isUnneeded } }
+
     /// - Returns: The proxy if it is known; else `nil`, and `completion` receives it later on another thread.
     func choice(for url: URL, completion: @escaping @Sendable (ProxyChoice) -> Void) -> ProxyChoice? {
         guard let origin = Self.origin(of: url) else { return .environment }
@@ -58,7 +61,7 @@ final class ProxyResolver: Sendable {
         let (known, number) = state.withLock { state -> (ProxyChoice?, UInt64) in
             state.answers = state.answers.filter { $0.value.expires > now }
             if let answer = state.answers[key] { return (answer.choice, 0) }
-            if state.isHanging || state.isUnneeded { return (.environment, 0) }
+            if state.isHanging { return (.environment, 0) }
             let number = state.serial.next()
             state.waiting[number] = completion
             return (nil, number)

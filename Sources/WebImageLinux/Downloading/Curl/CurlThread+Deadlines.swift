@@ -63,7 +63,7 @@ extension CurlThread {
     /// Repeats the exchange of a transfer on a new connection.
     /// - Parameter start: The time from which the limit for connecting counts.
     func repeatExchange(of transfer: CurlTransfer, since start: ContinuousClock.Instant = .now) {
-        let old = transfer.exchange
+        let old: Exchange = transfer.exchange
         old.handle.map(remove)
         transfer.exchange = Exchange(old.request, budget: transfer.budget, connectStart: start)
         launch(transfer, through: old.request.proxy)

@@ -183,7 +183,7 @@ extension CurlThread {
             let others = transfers.keys.filter(\.connectsOnly).map(\.url.origin)
             guard others.count < 4, !(others + unsharedOrigins).contains(key.url.origin) else { return }
         }
-        let transfer = CurlTransfer(TransferRequest(key, configuration), number: serial.next(), for: operation)
+        let transfer = CurlTransfer(key, number: serial.next(), for: operation)
         transfers[key] = transfer
         queue.push(transfer)
     }
@@ -192,7 +192,7 @@ extension CurlThread {
     /// redirect that its transfer has followed.
     private func refusal(of operation: CurlFetchOperation, _ transfer: CurlTransfer?) -> ImageError? {
         let url = operation.request.url
-        var targets = transfer?.exchange.request.redirectTargets ?? []
+        var targets = transfer?.exchange?.request.redirectTargets ?? []
         if let read = CurlAddress.normalized(url), read.host() != url.host()?.lowercased() {
             targets.insert(read, at: 0)
         }
@@ -219,13 +219,13 @@ extension CurlThread {
         queue.resume()
         while !isSuspended, !isWaitingForRoom, let transfer = queue.start() {
             active[transfer.number] = transfer
-            guard !transfer.isPrepared else {
+            guard transfer.exchange == nil else {
                 launch(transfer)
                 continue
             }
-            transfer.exchange.request.configuration = configuration
-            if transfer.key.validators == nil { transfer.exchange.request.resumed = resumableBodies.take(transfer.key) }
-            proceed(transfer, transfer.prepare(transfer.exchange.request))
+            let mayResume = !resumableBodies.isEmpty && transfer.key.validators == nil
+            let body = mayResume ? resumableBodies.take(transfer.key) : nil
+            proceed(transfer, transfer.begin(configuration, resuming: body))
         }
         guard let budget = queue.fullBudget else { return }
         isWaitingForRoom = true
@@ -260,7 +260,7 @@ extension CurlThread {
     /// Launches the exchange of a transfer. If the desktop must be asked for the proxy, its answer launches the exchange.
     /// - Parameter known: The proxy if it is known.
     func launch(_ transfer: CurlTransfer, through known: ProxyChoice? = nil) {
-        let exchange = transfer.exchange
+        let exchange: Exchange = transfer.exchange
         guard let proxy = known ?? proxy(for: transfer) else { return }
         exchange.request.proxy = proxy
         if let pause = pauses[exchange.request.origin], pause.end > .now {
@@ -287,6 +287,7 @@ extension CurlThread {
         case .none: return .direct
         case .environment: return .environment
         case .fixed(let url): return .fixed(url.absoluteString)
+        case .system where commands.proxyResolver.isUnneeded: return .environment
         case .system:
             let (commands, number) = (commands, transfer.number)
             let url = transfer.exchange.request.message.url
@@ -302,7 +303,7 @@ extension CurlThread {
         while let message = curl_multi_info_read(multi, &messageCount)?.pointee {
             guard message.msg == CURLMSG_DONE,
                 let transfer = active.values.first(where: { $0.exchange.handle?.easy == message.easy_handle }),
-                case let exchange = transfer.exchange, let handle = exchange.handle
+                let exchange = transfer.exchange, let handle = exchange.handle
             else { continue }
             hasEnded = true
             let (origin, code) = (exchange.request.origin, message.data.result)
@@ -311,7 +312,7 @@ extension CurlThread {
                 repeatExchange(of: transfer)
                 continue
             }
-            if let lookup = lookupEnd(of: exchange, handle, code) { queue.note(lookup, of: origin.host) }
+            noteLookup(of: exchange, handle, code)
             let outcome = transfer.conclude(code)
             // The handle is released only now, because libcurl keeps the status and the metrics in it.
             exchange.handle = nil
@@ -335,10 +336,10 @@ extension CurlThread {
         let (url, operations, exchange) = (transfer.url, transfer.operations, transfer.exchange)
         transfers[transfer.key] = nil
         withdraw(transfer, usesToken: operations.isEmpty)
-        if case .failure = result, configuration.resumableByteCount > 0, let body = exchange.partialBody {
+        if case .failure = result, configuration.resumableByteCount > 0, let body = exchange?.partialBody {
             resumableBodies.put(body, for: transfer.key, limit: configuration.resumableByteCount)
         }
-        guard case .success(let loaded) = result, !loaded.isNotModified, let head = exchange.head,
+        guard case .success(let loaded) = result, !loaded.isNotModified, let exchange, let head = exchange.head,
             let decryptor = exchange.request.decryptor
         else {
             for operation in operations { operation.send(.finished(result)) }
@@ -357,10 +358,9 @@ extension CurlThread {
 
     /// Takes a transfer out of its phase: it gives up its place or its question, and its handle.
     private func withdraw(_ transfer: CurlTransfer, usesToken: Bool) {
-        if let handle = transfer.exchange.handle.take() {
-            let lookup = lookupEnd(of: transfer.exchange, handle)
+        if let exchange = transfer.exchange, let handle = exchange.handle.take() {
+            noteLookup(of: exchange, handle)
             remove(handle)
-            if let lookup { queue.note(lookup, of: transfer.origin.host) }
         }
         if case .asking(_, let task) = transfer.phase { task.cancel() }
         queue.remove(transfer, usesToken: usesToken)
@@ -372,12 +372,15 @@ extension CurlThread {
         withExtendedLifetime(handle) { _ = curl_multi_remove_handle(multi, handle.easy) }
     }
 
-    /// The end of the lookup of an exchange; `nil` if another exchange with the host has an address.
-    private func lookupEnd(of exchange: Exchange, _ handle: CurlHandle, _ code: CURLcode? = nil) -> LookupEnd? {
-        let isUnknown = code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY
-        if isUnknown || handle.hasAddress || handle.isConnected { return .answered }
+    /// Records how the lookup of an exchange has ended: with an answer, perhaps that the host does not exist, or without one.
+    private func noteLookup(of exchange: Exchange, _ handle: CurlHandle, _ code: CURLcode? = nil) {
         let host = exchange.request.origin.host
-        let isKnown = running.contains { $0.origin.host == host && $0.exchange.handle?.hasAddress == true }
-        return isKnown ? nil : .leftBehind
+        let isUnknown = code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY
+        let isAnswered = isUnknown || handle.hasAddress || handle.isConnected
+        // Nothing is left behind if another exchange with the host has an address.
+        let isLeftBehind =
+            !isAnswered
+            && !running.contains { $0.origin.host == host && $0.exchange.handle?.hasAddress == true }
+        if isLeftBehind || isAnswered && queue.limitsLookups { queue.noteLookup(of: host, isAnswered: isAnswered) }
     }
 }

@@ -1,10 +1,5 @@
 import WebImageCore
 
-/// How the lookup of a transfer ends: with an answer, perhaps that the host does not exist, or without one.
-enum LookupEnd {
-    case answered, leftBehind
-}
-
 /// Limits the lookups of a host name that transfers have left behind.
 ///
 /// libcurl looks up a name on a separate thread, and getaddrinfo(3) cannot be interrupted. If a transfer is cancelled

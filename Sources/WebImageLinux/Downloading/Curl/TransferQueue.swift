@@ -49,11 +49,11 @@ struct TransferQueue {
 
     /// Adds a transfer. One that had a turn before precedes others of its priority.
     mutating func push(_ transfer: CurlTransfer) {
-        transfer.origin = transfer.exchange.request.message.url.origin
+        if let exchange = transfer.exchange { transfer.origin = exchange.request.origin }
         let number = servers[transfer.origin, default: Server()].waiting.push(
             transfer,
             transfer.priority,
-            isResumed: transfer.isPrepared,
+            isResumed: transfer.exchange != nil,
             age: transfer.age
         )
         transfer.phase = .queued(number: number, since: .now)
@@ -160,9 +160,12 @@ struct TransferQueue {
         }
     }
 
+    /// Whether lookups were left behind.
+    var limitsLookups: Bool { !lookups.isEmpty }
+
     /// Records the end of a lookup. After an answer, the transfers of the host do not wait.
-    mutating func note(_ lookup: LookupEnd, of host: String) {
-        guard lookup == .answered else { return lookups.noteLeftBehind(for: host, now: .now) }
+    mutating func noteLookup(of host: String, isAnswered: Bool) {
+        guard isAnswered else { return lookups.noteLeftBehind(for: host, now: .now) }
         if lookups.removeValue(forKey: host)?.nextStart != nil { updateServers(of: host) }
     }
 

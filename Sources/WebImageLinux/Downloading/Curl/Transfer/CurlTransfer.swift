@@ -3,13 +3,39 @@ internal import CWebImageShims
 import FoundationEssentials
 import WebImageCore
 
+/// The key of a transfer. Requests with equal keys share a transfer.
+struct TransferKey: Hashable {
+    let url: URL
+    let options: NetworkOptions
+    let validators: ResponseMetadata.Validators?
+    let defaultHeaders: [String: String]
+    let connectsOnly: Bool
+
+    init(_ request: LoaderRequest) {
+        url = request.url
+        options = request.options
+        validators = request.validators
+        defaultHeaders = request.defaultHeaders
+        connectsOnly = request.connectsOnly
+    }
+
+    // Save-Data does not count: a transfer goes on, and can be resumed, when the network becomes metered.
+    static func == (left: TransferKey, right: TransferKey) -> Bool {
+        left.url == right.url && left.options == right.options && left.validators == right.validators
+            && left.defaultHeaders["Accept"] == right.defaultHeaders["Accept"]
+            && left.connectsOnly == right.connectsOnly
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(url) }
+}
+
 /// A number that identifies a transfer across threads.
 typealias TransferNumber = UInt64
 
 /// One transfer for all operations that want it: an HTTP exchange, or several if the server redirects. Only the network
 /// thread uses it.
 ///
-/// The order is ``prepare(_:as:)``, then ``launch(on:)``, after which the ``Exchange`` receives the response, and
+/// The order is ``begin(_:resuming:)``, then ``launch(on:)``, after which the ``Exchange`` receives the response, and
 /// ``conclude(_:)``, which may prepare the next exchange.
 final class CurlTransfer {
     /// What follows an exchange.
@@ -48,15 +74,13 @@ final class CurlTransfer {
     let createdAt = ContinuousClock.now
     /// The time in the queue so far.
     var waitingTime = Duration.zero
-    /// The current exchange. It has only the URL until the first one is prepared.
-    var exchange: Exchange
-    var isPrepared = false
+    /// The current exchange; `nil` until the transfer leaves the queue for the first time.
+    var exchange: Exchange!
 
-    init(_ request: TransferRequest, number: TransferNumber, for operation: CurlFetchOperation) {
-        (key, self.number, age) = (request.key, number, operation.request.age)
+    init(_ key: TransferKey, number: TransferNumber, for operation: CurlFetchOperation) {
+        (self.key, self.number, age) = (key, number, operation.request.age)
         (operations, priority) = ([operation], operation.priority)
-        exchange = Exchange(request, budget: nil)
-        origin = request.origin
+        origin = key.url.origin
     }
 
     var url: URL { key.url }
@@ -65,18 +89,25 @@ final class CurlTransfer {
 
     func join(_ operation: CurlFetchOperation) {
         operations.append(operation)
-        if exchange.isNearlyComplete { operation.setNearlyComplete(true) }
+        if exchange?.isNearlyComplete == true { operation.setNearlyComplete(true) }
         if operation.wantsData { replay(to: operation) }
     }
 
     /// Sends the bytes that have arrived so far to an operation that starts streaming late.
     func replay(to operation: CurlFetchOperation) {
-        if exchange.body.count > 0, exchange.request.decryptor == nil { operation.send(.data(exchange.body.data)) }
+        guard let exchange, exchange.body.count > 0, exchange.request.decryptor == nil else { return }
+        operation.send(.data(exchange.body.data))
     }
 }
 
 // One exchange, from its request to its end.
 extension CurlTransfer {
+    /// Prepares the first exchange, which resumes the body of an interrupted transfer if there is one.
+    func begin(_ configuration: ImageDownloader.Configuration, resuming body: PartialBody?) -> Outcome {
+        exchange = Exchange(TransferRequest(key, configuration, resuming: body), budget: nil)
+        return prepare(exchange.request)
+    }
+
     /// Replaces the exchange by one with another request, or asks the request modifier first.
     ///
     /// Fails with `invalidURL` if the URL has no host, because libcurl would then take the first component of the path as
@@ -93,7 +124,6 @@ extension CurlTransfer {
             return .failed(exchange.error(.invalidURL, "The URL has no host", remedy: remedy))
         }
         exchange = Exchange(request, budget: budget)
-        isPrepared = true
         return .nextExchange
     }
 
@@ -147,8 +177,10 @@ extension CurlTransfer {
     /// The error of a body that no load can use, whatever follows its first bytes. Such a body may be an endless stream.
     private var refusalOfBody: ImageError? {
         // Status 202 means that the image comes later.
-        guard exchange.request.decryptor == nil, exchange.head?.status != 202 else { return nil }
-        let head = exchange.body.data.prefix(ImageFormat.longestSniffLength)
+        guard exchange.request.decryptor == nil, exchange.head?.status != 202,
+            case let head = exchange.body.data.prefix(ImageFormat.longestSniffLength),
+            ImageFormat(sniffing: head) == .unknown
+        else { return nil }
         let refusals = operations.map { $0.request.refusal?(Data(head)) }
         return refusals.contains { $0 == nil } ? nil : refusals.first ?? nil
     }

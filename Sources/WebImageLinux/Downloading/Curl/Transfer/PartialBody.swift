@@ -44,6 +44,8 @@ struct ResumableBodies {
     /// The memory of a body besides its bytes. Servers that break off early must not fill the memory with response heads.
     private static let overhead = 4096
 
+    var isEmpty: Bool { bodies.isEmpty }
+
     /// Adds a body, unless it has no validator or alone exceeds the limit.
     /// - Parameter limit: The largest number of bytes of all bodies.
     mutating func put(_ body: PartialBody, for key: TransferKey, limit: Int) {

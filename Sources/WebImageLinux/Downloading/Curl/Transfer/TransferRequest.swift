@@ -3,32 +3,6 @@ internal import CWebImageShims
 import FoundationEssentials
 import WebImageCore
 
-/// The key of a transfer. Requests with equal keys share a transfer.
-struct TransferKey: Hashable {
-    let url: URL
-    let options: NetworkOptions
-    let validators: ResponseMetadata.Validators?
-    let defaultHeaders: [String: String]
-    let connectsOnly: Bool
-
-    init(_ request: LoaderRequest) {
-        url = request.url
-        options = request.options
-        validators = request.validators
-        defaultHeaders = request.defaultHeaders
-        connectsOnly = request.connectsOnly
-    }
-
-    // Save-Data does not count: a transfer goes on, and can be resumed, when the network becomes metered.
-    static func == (left: TransferKey, right: TransferKey) -> Bool {
-        left.url == right.url && left.options == right.options && left.validators == right.validators
-            && left.defaultHeaders["Accept"] == right.defaultHeaders["Accept"]
-            && left.connectsOnly == right.connectsOnly
-    }
-
-    func hash(into hasher: inout Hasher) { hasher.combine(url) }
-}
-
 /// The request of an exchange. The next exchange of the transfer gets a copy with the consequences of this one.
 struct TransferRequest {
     /// The second request after status 401, for which the modifier is asked once.
@@ -41,7 +15,7 @@ struct TransferRequest {
 
     let key: TransferKey
     /// The configuration of the downloader when the transfer left the queue.
-    var configuration: ImageDownloader.Configuration
+    let configuration: ImageDownloader.Configuration
     /// The body of an earlier, interrupted transfer, which this one resumes.
     var resumed: PartialBody?
     /// The URL before the request modifier.
@@ -62,8 +36,8 @@ struct TransferRequest {
     /// How often the app was asked for a credential.
     var attemptCounts: [Challenge.Party: Int] = [:]
 
-    init(_ key: TransferKey, _ configuration: ImageDownloader.Configuration) {
-        (self.key, self.configuration) = (key, configuration)
+    init(_ key: TransferKey, _ configuration: ImageDownloader.Configuration, resuming body: PartialBody? = nil) {
+        (self.key, self.configuration, resumed) = (key, configuration, body)
         target = key.url
         message = RequestModifier.Request(url: key.url)
     }
