@@ -113,7 +113,7 @@ struct Scale: ParsableCommand {
         var missing = count
         MainThreadMeter.start()
         for (picture, url) in zip(pictures, urls) {
-            WidgetPointer(picture).setImage(with: url) { _ in missing -= 1 }
+            _ = MainThreadMeter.measure { WidgetPointer(picture).setImage(with: url) { _ in missing -= 1 } }
         }
         _ = MainLoopPump.run(until: { missing == 0 }, timeout: .seconds(300))
         let seconds = MainThreadMeter.take()

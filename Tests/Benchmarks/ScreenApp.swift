@@ -71,7 +71,7 @@ final class ScreenApp {
             var request = ImageRequest(url: load.urls[index])
             if load.isFullSize { request.decodeSize = .original }
             if load.showsPartialImages { request.loading = .progressive }
-            picture.setImage(with: request) { [self] result in
+            let completion: @MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void = { [self] result in
                 if case .failure(let error) = result { failure = error }
                 done += 1
                 if index < firstCount { firstDone += 1 }
@@ -80,6 +80,7 @@ final class ScreenApp {
                 figures.wall = (.now - start) / .seconds(1)
                 figures.cpu = OwnProcess.cpuSeconds - cpu
             }
+            _ = MainThreadMeter.measure { picture.setImage(with: request, completion: completion) }
         }
         // The app has called for all of them in one turn.
         figures.bind = MainThreadMeter.take() * 1e6 / Double(pictures.count)

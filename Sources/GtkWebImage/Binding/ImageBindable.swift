@@ -1,5 +1,4 @@
 public import WebImageCore
-import WebImageLinux
 
 /// Anything that shows one image: a widget of any GTK binding, a place in a widget (``ImageBinding``), or an
 /// ``ImagePaintable``.
@@ -76,6 +75,6 @@ extension ImageBindable {
     ///   - focus: The point of the image that stays in view if the widget crops it; see ``BindingOptions/focus``.
     ///     Default: the middle.
     public func setImage(_ image: WebImage, transition: ImageTransition? = nil, focus: ImagePoint = .center) {
-        MainThreadMeter.measure { imageBinding.preparedSlot().show(image, transition, focus: focus) }
+        imageBinding.preparedSlot().show(image, transition, focus: focus)
     }
 }

@@ -109,10 +109,12 @@ public final class ImageListFactory {
             guard gtk_list_item_get_child(item) == child, gtk_list_item_get_item(item) == bound else { return }
             picture.setImageDescription(description)
             gwi_list_item_set_accessible_label(item, description)
-            if let request {
-                picture.setImage(with: request, placeholder: placeholder)
-            } else {
-                picture.clearImage(placeholder: placeholder)
+            MainThreadMeter.measure {
+                if let request {
+                    picture.setImage(with: request, placeholder: placeholder)
+                } else {
+                    picture.clearImage(placeholder: placeholder)
+                }
             }
         }
         native.connectWithArgument("unbind") { item in
