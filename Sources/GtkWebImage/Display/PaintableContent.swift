@@ -83,7 +83,7 @@ final class PaintableContent {
 
     /// - Parameter keepsPreview: Whether an icon is drawn over an image that is displayed as a placeholder.
     func show(_ placeholder: ImagePlaceholder?, keepsPreview: Bool = false) {
-        var content = DisplayedContent(placeholder)
+        var content = placeholder.map { DisplayedContent($0) } ?? .nothing
         if keepsPreview, displayed.isPlaceholder, case .icon(let icon, _) = content {
             content = .icon(icon, over: displayed.content.image)
         }
@@ -347,11 +347,13 @@ extension PaintableContent {
     }
 
     private func drawVisible(in context: DrawingContext) {
-        // GtkPicture stretches content without a size.
-        if hasSize {
-            context.focused(on: displayed.focus) { displayed.visible.draw(in: $0) }
-        } else {
+        // GtkPicture stretches content without a size. If it crops an image, it shows the middle.
+        if !hasSize {
             displayed.visible.drawCovering(in: context, focus: displayed.focus)
+        } else if displayed.focus == .center {
+            displayed.visible.draw(in: context)
+        } else {
+            context.focused(on: displayed.focus) { displayed.visible.draw(in: $0) }
         }
     }
 

@@ -57,7 +57,7 @@ struct DrawingContext {
 
     /// Draws the box so that the widget shows the part around a point.
     func focused(on focus: ImagePoint, _ body: (DrawingContext) -> Void) {
-        guard !overhang.isEmpty, focus != .center else { return body(self) }
+        guard !overhang.isEmpty else { return body(self) }
         moved(x: overhang.shift(to: focus.x, \.width, of: width), y: overhang.shift(to: focus.y, \.height, of: height))
         {
             body(self)

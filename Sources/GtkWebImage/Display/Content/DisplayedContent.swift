@@ -12,14 +12,14 @@ enum DisplayedContent {
     /// A GdkPaintable of the app.
     case paintable(GObjectBox)
 
-    init(_ placeholder: ImagePlaceholder?) {
-        switch placeholder?.kind {
+    init(_ placeholder: ImagePlaceholder) {
+        switch placeholder.kind {
         case .image(let image): self = .image(image)
         case .icon(let name, let size): self = .icon(PlaceholderIcon(name, pixelSize: size))
         case .color(let color): self = .color(color)
         case .paintable(let paintable): self = .paintable(paintable)
         // A placeholder URL is loaded like any image, and displayed as one.
-        case .url, nil: self = .nothing
+        case .url: self = .nothing
         }
     }
 
