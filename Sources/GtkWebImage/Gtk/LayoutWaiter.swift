@@ -34,9 +34,7 @@ final class LayoutWaiter {
         if let handler = handler.take() { clock.disconnect(handler) }
         let ready = waiting
         waiting = []
-        MainThreadMeter.measure {
-            for body in ready { body() }
-        }
+        MainThreadMeter.measure { for body in ready { body() } }
     }
 }
 

@@ -15,8 +15,7 @@ struct BindingRequest {
     /// The same request without handlers.
     var withoutHandlers: BindingRequest {
         var result = self
-        result.progress = nil
-        result.partial = nil
+        (result.progress, result.partial) = (nil, nil)
         return result
     }
 

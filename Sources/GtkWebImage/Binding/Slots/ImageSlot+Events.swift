@@ -35,7 +35,7 @@ extension ImageSlot: ContentObserving {
     /// Lets visible widgets load first. Lists and stacks map widgets again, so the load ends only if the app asks for that.
     func widgetUnmapped() {
         target.content?.widgetUnmapped()
-        placeholders.cancelLoad()
+        placeholderLoad?.stop()
         guard let load = current else { return }
         switch load.state {
         case .waitingForLayout:
@@ -60,7 +60,7 @@ extension ImageSlot: ContentObserving {
 
     func widgetUnrooted() {
         current?.cancelRefinement()
-        placeholders.cancelLoad()
+        placeholderLoad?.stop()
         // A load that the app has cancelled must not restart in another window.
         guard current?.task.isCancelled == false else { return }
         switch current?.state {

@@ -9,19 +9,11 @@ extension ImageSlot {
         guard let load = current, load.request.options.display != .manual, !load.showsPreview else { return }
         if let placeholder = configuration.errorPlaceholder {
             let keepsPreview = load.request.options.whileLoading != .currentImage
-            placeholders.show(placeholder, load.manager, keepsPreview: keepsPreview)
+            show(placeholder, load.manager, keepsPreview: keepsPreview)
         } else if load.request.options.whileLoading == .currentImage, load.request.placeholder != nil {
             showPlaceholder()
         }
         startPlaceholderIfVisible(load.decodeSize(in: target))
-    }
-
-    /// Shows the placeholder of the request. A placeholder given by a URL is loaded when the load starts.
-    func showPlaceholder() {
-        guard let manager = current?.manager else { return }
-        let placeholder = current?.request.placeholder
-        if placeholder == nil, current?.request.options.whileLoading == .placeholderOrCurrentImage { return }
-        placeholders.show(placeholder, manager)
     }
 
     /// Replaces the placeholder of the load, also on display.
@@ -34,11 +26,11 @@ extension ImageSlot {
     /// its loads are suspended, the placeholder is loaded after that.
     /// - Parameter size: The size to decode at; `nil` while the widget has no size.
     func startPlaceholderIfVisible(_ size: DecodeSize?) {
-        guard placeholders.isWaiting, current?.isToStart != true else { return }
+        guard let placeholderLoad, placeholderLoad.isWaiting, current?.isToStart != true else { return }
         if let widget {
             guard isMapped == true, let pointer = widget.pointer, !SuspendedWidgets.contain(pointer) else { return }
         }
-        placeholders.load(at: size ?? .original)
+        placeholderLoad.start(at: size ?? .original)
     }
 
     /// Loads the image again when the network is back, and after a while, because host names do not resolve at once
@@ -76,7 +68,7 @@ extension ImageSlot {
     /// Replaces an ended load by a new load of the same request, without its handlers: the completion was already
     /// called, and no handler may be called after it.
     func restart(_ ended: SlotLoad, ignoresFailureCache: Bool = false) {
-        placeholders.cancel()
+        placeholderLoad = nil
         let load = SlotLoad(of: ended.image, for: ended.request.withoutHandlers, by: ended.manager)
         load.ignoresFailureCache = ignoresFailureCache
         load.keepsImage = stillKeepsImage(ended)

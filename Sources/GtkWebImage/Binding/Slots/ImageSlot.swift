@@ -38,8 +38,9 @@ final class ImageSlot {
         didSet { target.content?.playback = configuration.playback }
     }
     /// Created when the app first observes it.
-    private(set) var progress: ImageProgress?
-    let placeholders: PlaceholderPresenter
+    var progress: ImageProgress?
+    /// The load of the newest placeholder, if that is given by a URL.
+    var placeholderLoad: PlaceholderLoad?
     var laterRetry = LaterRetry()
     var accessibility: SlotAccessibility
 
@@ -48,14 +49,12 @@ final class ImageSlot {
         self.target = target
         self.widget = widget
         accessibility = SlotAccessibility(isContent ? widget : nil)
-        placeholders = PlaceholderPresenter(target)
         followArea()
         target.content?.observer = self
     }
 
     deinit {
         current?.task.cancel()
-        placeholders.cancelLoad()
     }
 
     /// Follows the child that shows the image, because it may be hidden although the widget is not, as in a closed GtkExpander.
@@ -100,9 +99,8 @@ final class ImageSlot {
         task.cancel()
         // A load that has left its window with the widget would otherwise restart in another window.
         guard current?.task === task, case .detached = current?.state else { return }
-        let ended = current.take()
         // Objects of the app that are released with its handlers may use the widget.
-        withExtendedLifetime(ended) {}
+        withExtendedLifetime(current.take()) {}
     }
 
     /// Cancels the load and shows a placeholder, or nothing.
@@ -110,7 +108,7 @@ final class ImageSlot {
         end(.cancelled)
         // This comes last, because an observer of the progress may set another image.
         defer { updateProgress(of: nil) { $0.reset(to: .idle) } }
-        placeholders.show(placeholder, manager())
+        show(placeholder, manager())
         startPlaceholderIfVisible(target.decodeSize())
     }
 
@@ -131,28 +129,6 @@ final class ImageSlot {
         return task
     }
 
-    /// The progress of all loads of this slot, for the app to observe.
-    func observedProgress() -> ImageProgress {
-        if let progress { return progress }
-        let new = ImageProgress()
-        progress = new
-        if let state = presentState { new.reset(to: state) }
-        if case .loading = current?.state { reportProgress() }
-        if let task = current?.task { followCancellation(of: task) }
-        return new
-    }
-
-    /// The state for an observer of the progress; `nil` for the initial state.
-    private var presentState: ImageProgress.State? {
-        switch current?.state {
-        case .shown: .shown
-        case .failed(let error): error.isCancelled ? nil : .failed(error)
-        case .waitingForMap, .waitingForLayout, .suspended, .loading: .loading
-        case .detached: nil
-        case nil: target.image == nil ? nil : .shown
-        }
-    }
-
     /// Changes the observed progress of a load. An observer is called before the change and may set another image,
     /// whose state is shown then.
     /// - Parameter task: The task of the load; `nil` if there is none.
@@ -160,19 +136,6 @@ final class ImageSlot {
         guard let progress else { return }
         change(progress)
         if current?.task !== task { progress.reset(to: presentState ?? .idle) }
-    }
-
-    /// Tells the observers of the progress that a load was cancelled, even if it was not started.
-    private func followCancellation(of task: ImageTask) {
-        task.addCompletion { [weak self] result in
-            guard case .failure(let error) = result, error.isCancelled else { return }
-            MainActor.assumeIsolated {
-                guard let self, let current = self.current, current.task === task else { return }
-                // The image is in place. Only the wait for its transition was cancelled.
-                if case .shown = current.state { return }
-                self.progress?.end(with: error)
-            }
-        }
     }
 
     // The path of a load from its request to its start.
@@ -200,17 +163,6 @@ final class ImageSlot {
         return task
     }
 
-    /// Drops the handlers at the end, because they may capture the widget, and so the slot.
-    private func dropHandlersAtEnd(of task: ImageTask) {
-        task.addCompletion { [weak self] _ in
-            MainActor.assumeIsolated {
-                guard let self, self.current?.task === task else { return }
-                let dropped = self.current?.dropHandlers()
-                withExtendedLifetime(dropped) {}
-            }
-        }
-    }
-
     /// Adds a completion to the current load if it is for the same image. The load is not disturbed, and the widget is
     /// changed only if it shows something else than the paintable.
     private func join(_ load: SlotLoad, with request: BindingRequest, _ completion: Completion?) -> ImageTask? {
@@ -226,21 +178,6 @@ final class ImageSlot {
         }
         if request.progress != nil || request.partial != nil { addHandlers(of: request) }
         return task
-    }
-
-    private func addHandlers(of request: BindingRequest) {
-        if current?.hasHandlers == false, let task = current?.task { dropHandlersAtEnd(of: task) }
-        switch current?.state {
-        case .waitingForMap, .waitingForLayout, .suspended:
-            current?.join(request)
-        case .loading:
-            current?.join(request)
-            if request.progress != nil { reportProgress() }
-            // The handler may set another image, so it is called last.
-            if let image = current?.partialImage { request.partial?(image) }
-        // No handler is called after the end.
-        case .shown, .failed, .detached, nil: break
-        }
     }
 
     /// Clears the widget for a caller without a URL, or shows its error placeholder. The task fails in a later turn.
@@ -259,14 +196,15 @@ final class ImageSlot {
 
     /// Ends the current load.
     private func end(_ fate: BindingOptions.PreviousLoad, staysBusy: Bool = false) {
-        placeholders.cancel()
+        placeholderLoad = nil
         let ended = current.take()
         laterRetry.cancel()
-        target.content?.finishTransition()
-        // An image that is in place has not failed: the end of its transition completes the load. A load that never
-        // started has nothing to finish, and its completion must not be lost.
-        if let ended, !ended.isShown {
+        if let ended, ended.isShown {
+            // An image that is in place has not failed: the end of its transition completes the load.
+            target.content?.finishTransition()
+        } else if let ended {
             ended.task.detach()
+            // A load that never started has nothing to finish, and its completion must not be lost.
             if fate == .cancelled || !ended.hasStarted { ended.task.cancel() }
         }
         endLoading(staysBusy: staysBusy)
@@ -305,6 +243,25 @@ final class ImageSlot {
         }
         if !hasImage, load.request.options.whileLoading != .currentImage, !load.keepsImage { showPlaceholder() }
         startWhenLaidOut(size, prepared)
+    }
+
+    /// Shows the placeholder of the request.
+    func showPlaceholder() {
+        guard let load = current else { return }
+        let placeholder = load.request.placeholder
+        if placeholder == nil, load.request.options.whileLoading == .placeholderOrCurrentImage { return }
+        show(placeholder, load.manager)
+    }
+
+    /// Shows a placeholder, or nothing. A placeholder given by a URL is loaded when the load of the image starts.
+    /// - Parameter keepsPreview: Whether an icon is drawn over an image that is displayed as a placeholder.
+    func show(_ placeholder: ImagePlaceholder?, _ manager: @autoclosure () -> ImageManager, keepsPreview: Bool = false)
+    {
+        placeholderLoad = nil
+        guard target.attach() else { return }
+        target.content?.show(placeholder, keepsPreview: keepsPreview)
+        target.changed()
+        if case .url(let url) = placeholder?.kind { placeholderLoad = PlaceholderLoad(url, manager(), for: target) }
     }
 
     /// Starts at once, or after the widget is mapped and has a size.
@@ -346,7 +303,7 @@ final class ImageSlot {
         }
         load.state = .loading
         if load.hasDarkImage { noteStyle() }
-        placeholders.load(at: size)
+        placeholderLoad?.start(at: size)
         target.content?.beginLoading(configuration.indicator)
         accessibility.isBusy = true
         if let sequence = load.request.sequence { return startSequence(sequence, size) }
@@ -368,25 +325,6 @@ final class ImageSlot {
         )
     }
 
-    /// Starts to report the progress of a load that was started without.
-    private func reportProgress() {
-        // The total of a sequence of images is not known.
-        guard let load = current, load.request.sequence == nil else { return }
-        let task = load.task
-        let handler = progressHandler(of: task)
-        if let known = task.reportProgress(to: handler) { handler(known.received, known.expected) }
-    }
-
-    /// Each report costs a turn of the main loop, so a load has a handler only if its progress is used.
-    private func progressHandler(of task: ImageTask) -> @MainActor @Sendable (Int64, Int64?) -> Void {
-        { [weak self] received, expected in
-            guard let self, let load = current, load.task === task else { return }
-            target.content?.setProgress(expected.map { $0 > 0 ? min(Double(received) / Double($0), 1) : 0 })
-            progress?.set(received, expected)
-            for request in load.requests where isCurrent(task) { request.progress?(received, expected) }
-        }
-    }
-
     private func receive(partial image: WebImage, of task: ImageTask) {
         guard let load = current, isCurrent(task) else { return }
         // A load that an unmap has interrupted starts from nothing, while the widget still shows what had arrived.
@@ -398,7 +336,7 @@ final class ImageSlot {
     }
 
     /// Whether a load is neither superseded nor cancelled. A handler of the app may have done either.
-    private func isCurrent(_ task: ImageTask) -> Bool { current?.task === task && !task.isCancelled }
+    func isCurrent(_ task: ImageTask) -> Bool { current?.task === task && !task.isCancelled }
 
     func showPartial(_ image: WebImage) {
         // The first partial image may appear with a transition. Later ones only get sharper and must not blink.
