@@ -17,14 +17,14 @@ final class WidgetSlots {
     private var slots: [OperationKey: ImageSlot] = [:]
     /// Loads that the app tied to the widget.
     private var appTasks: [OperationKey: ImageTask] = [:]
-    /// The presenter of a widget that is a GtkPicture. Like the next two, it is shared by all states of the widget.
-    private lazy var picture = widget.map { PicturePresenter(picture: $0) }
+    /// The target of a widget that is a GtkPicture, in its normal state. Like the next two, it also serves the other states.
+    private lazy var picture = widget.map { PictureTarget($0) }
     /// The GtkPicture in a widget with one child.
-    private lazy var child = widget.map { PicturePresenter(childOf: $0) }
+    private lazy var child = widget.map { ChildPictureTarget(childOf: $0) }
     /// The GtkPicture behind the child of a button.
-    private lazy var background = widget?.address.map { PicturePresenter(behindChildOf: $0) }
-    /// The presenters that follow the states of the widget.
-    private var stateful: [PicturePresenter] = []
+    private lazy var background = widget?.address.map { PictureTarget(behindChildOf: $0) }
+    /// The targets that follow the states of the widget.
+    private var stateful: [PictureTarget] = []
     /// `.highlighted` is not among the GtkStateFlags, so it is tracked here.
     var isHighlighted = false {
         didSet { if isHighlighted != oldValue { updateStates() } }
@@ -85,8 +85,7 @@ final class WidgetSlots {
         if let slot = slots[key] { return slot }
         let target = makeTarget()
         // The icon of a window is not part of the content of the window.
-        let isContent = !(target is WindowIconTarget)
-        let slot = ImageSlot(target, widget, isContent: isContent)
+        let slot = ImageSlot(target, widget, isContent: !(target is WindowIconTarget))
         slots[key] = slot
         return slot
     }
@@ -163,9 +162,7 @@ final class WidgetSlots {
     }
 
     private func forEach(_ body: (ImageSlot) -> Void) {
-        MainThreadMeter.measure {
-            for slot in slots.values { body(slot) }
-        }
+        MainThreadMeter.measure { slots.values.forEach(body) }
     }
 
     /// Observes the widget from when it is off screen for the first time. It is unmapped before it leaves its window, so until then one
@@ -199,10 +196,7 @@ extension WidgetSlots {
     /// ``PropertyTarget`` or ``PictureTarget`` fits), and a scenario in WidgetKindScenarios.
     private func makeImageTarget(for state: ButtonImageState, in widget: WidgetReference) -> any SlotTarget {
         guard let object = widget.address else { preconditionFailure("The widget was destroyed") }
-        if object.isInstance(of: gtk_picture_get_type()), let picture {
-            if state != .normal { follow(picture) }
-            return PictureTarget(picture, state)
-        }
+        if object.isInstance(of: gtk_picture_get_type()), let picture { return target(for: state, in: picture) }
         if object.isInstance(of: gtk_image_get_type()) {
             return PropertyTarget(widget: widget, property: "paintable") { $0.imageSize }
         }
@@ -222,8 +216,7 @@ extension WidgetSlots {
             let type = String(cString: g_type_name_from_instance(object.assumingMemoryBound(to: GTypeInstance.self)))
             preconditionFailure("\(type) takes neither a paintable nor a child. Use imageBinding(for:setPaintable:).")
         }
-        if state != .normal { follow(child) }
-        return PictureTarget(child, state)
+        return target(for: state, in: child)
     }
 
     private func makeIconTarget(at position: EntryIconPosition, in widget: WidgetReference) -> any SlotTarget {
@@ -232,16 +225,19 @@ extension WidgetSlots {
 
     private func makeBackgroundTarget(for state: ButtonImageState) -> any SlotTarget {
         guard let background else { preconditionFailure("The widget was destroyed") }
-        follow(background)
-        let target = PictureTarget(background, state)
-        target.content?.hasSize = false
-        return target
+        return target(for: state, in: background)
     }
 
-    /// Updates a presenter when the states of the widget change.
-    private func follow(_ presenter: PicturePresenter) {
-        guard !stateful.contains(where: { $0 === presenter }), let pointer = widget?.pointer else { return }
-        stateful.append(presenter)
+    private func target(for state: ButtonImageState, in picture: PictureTarget) -> PictureTarget {
+        if state == .normal { return picture }
+        follow(picture)
+        return PictureStateTarget(state, of: picture)
+    }
+
+    /// Updates a target when the states of the widget change.
+    private func follow(_ picture: PictureTarget) {
+        guard !stateful.contains(where: { $0 === picture }), let pointer = widget?.pointer else { return }
+        stateful.append(picture)
         if stateful.count == 1 {
             UnsafeMutableRawPointer(pointer).connect("state-flags-changed") { [weak self] in
                 self?.updateStates()
@@ -254,7 +250,7 @@ extension WidgetSlots {
         guard let pointer = widget?.pointer else { return }
         var states = ButtonImageState.states(of: gtk_widget_get_state_flags(pointer).rawValue)
         if isHighlighted { states.insert(.highlighted, at: 0) }
-        for presenter in stateful { presenter.states = states }
+        for picture in stateful { picture.states = states }
     }
 }
 

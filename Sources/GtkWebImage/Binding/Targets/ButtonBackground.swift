@@ -1,7 +1,7 @@
 internal import CWebImageGtk4
 import WebImageLinux
 
-extension PicturePresenter {
+extension PictureTarget {
     /// Creates a GtkPicture behind the child of a button, as large as the button within its border.
     ///
     /// GtkButton lays out all its children in the same way (GtkBinLayout) within its padding. Negative margins extend the
@@ -10,7 +10,8 @@ extension PicturePresenter {
     convenience init(behindChildOf button: UnsafeMutableRawPointer) {
         let picture = gtk_picture_new()!
         let reference = WidgetReference(UnsafeMutableRawPointer(picture))
-        self.init(picture: reference)
+        self.init(reference)
+        paintable.content.hasSize = false
         gtk_picture_set_content_fit(OpaquePointer(picture), GTK_CONTENT_FIT_COVER)
         gtk_widget_set_can_target(picture, 0)
         gtk_widget_set_overflow(picture, GTK_OVERFLOW_HIDDEN)

@@ -1,44 +1,69 @@
 internal import CWebImageGtk4
 import WebImageCore
 
-/// A GtkPicture, perhaps the child of another widget, that shows the library's paintable in one state of its widget.
+/// A GtkPicture that shows the library's paintable. If the widget also has images for other states, the paintable of the
+/// current state is shown if it has an image, else this one, which belongs to the normal state.
 @MainActor
-final class PictureTarget: SlotTarget {
-    private let paintable = ImagePaintable()
+class PictureTarget: SlotTarget {
+    /// The GtkPicture.
+    let picture: WidgetReference
+    let paintable = ImagePaintable()
     var content: PaintableContent? { paintable.content }
-    private let presenter: PicturePresenter
+    /// The images of other states than the normal one. Most widgets have none.
+    private var others: [ButtonImageState: ImagePaintable] = [:]
+    /// The states of the widget except the normal one, in descending precedence.
+    var states: [ButtonImageState] = [] {
+        didSet { if states != oldValue { update() } }
+    }
+    /// The size of the GtkPicture in application pixels, regardless of its content; `nil` for the size of its image.
+    var fixedSize: (width: Int, height: Int)? {
+        didSet { applyFixedSize(replacing: oldValue) }
+    }
+    /// The size request of the app, while there is a fixed size.
+    var ownRequest: (width: Int32, height: Int32) = (-1, -1)
 
-    init(_ presenter: PicturePresenter, _ state: ButtonImageState) {
-        self.presenter = presenter
-        presenter.add(paintable, for: state)
-        paintable.content.styleWidget = presenter.picture
+    init(_ picture: WidgetReference) {
+        self.picture = picture
+        paintable.content.styleWidget = picture
     }
 
-    var area: UnsafeMutablePointer<GtkWidget>? { presenter.picture.pointer }
-
-    var hasArea: Bool { presenter.isInPlace }
+    var area: UnsafeMutablePointer<GtkWidget>? { picture.pointer }
+    /// The widget whose `child` the GtkPicture is; `nil` for another place.
+    var parent: UnsafeMutablePointer<GtkWidget>? { nil }
+    var hasArea: Bool { true }
     /// `nil` once the app has replaced the child, as gtk_button_set_label does.
-    var image: WebImage? { presenter.isInPlace ? paintable.content.image : nil }
+    var image: WebImage? { hasArea ? paintable.content.image : nil }
 
-    func prepare() { presenter.put() }
+    func prepare() {}
 
     func attach() -> Bool {
-        guard presenter.isInPlace else { return false }
-        presenter.update()
+        guard hasArea else { return false }
+        update()
         return true
     }
 
     func changed() {
-        if presenter.hasStates { presenter.update() }
+        if !others.isEmpty { update() }
     }
 
-    var fixedSize: (width: Int, height: Int)? {
-        get { presenter.fixedSize }
-        set { if paintable.content.hasSize { presenter.fixedSize = newValue } else { reportFixedSize(newValue) } }
+    /// Adds the paintable of another state.
+    func add(_ other: ImagePaintable, for state: ButtonImageState) { others[state] = other }
+
+    /// Sets the paintable of the current state, unless the GtkPicture already has it.
+    func update() {
+        guard let picture = picture.pointer else { return }
+        let other = others.isEmpty ? nil : states.lazy.compactMap { self.others[$0] }.first { !$0.content.isEmpty }
+        let shown = other ?? paintable
+        // A widget may have images for other states only.
+        guard shown.content.observer != nil else { return }
+        let native = shown.nativePaintable
+        if gtk_picture_get_paintable(OpaquePointer(picture)) != native {
+            gtk_picture_set_paintable(OpaquePointer(picture), native)
+        }
     }
 
     func decodeSize(scale: Double) -> DecodeSize? {
-        guard presenter.isInPlace, let picture = area else { return nil }
+        guard hasArea, let picture = area else { return nil }
         let width = Int(gtk_widget_get_width(picture))
         let height = Int(gtk_widget_get_height(picture))
         let placeholder = placeholderSize(in: picture)
@@ -52,12 +77,8 @@ final class PictureTarget: SlotTarget {
         case GTK_CONTENT_FIT_FILL where known.width && known.height: return .stretch(box)
         default:
             // A side of unknown length grows with the image.
-            return .contain(
-                PixelSize(
-                    width: known.width ? box.width : Self.unlimited,
-                    height: known.height ? box.height : Self.unlimited
-                )
-            )
+            let (width, height) = (known.width ? box.width : Self.unlimited, known.height ? box.height : Self.unlimited)
+            return .contain(PixelSize(width: width, height: height))
         }
     }
 
@@ -71,7 +92,7 @@ final class PictureTarget: SlotTarget {
         var (requested, outer): ((Int32, Int32), (Int32, Int32)) = ((-1, -1), (-1, -1))
         gtk_widget_get_size_request(picture, &requested.0, &requested.1)
         // The request of the parent counts, too, if there is nothing between them.
-        if let parent = presenter.parent?.pointer, gtk_widget_get_parent(picture) == parent {
+        if let parent, gtk_widget_get_parent(picture) == parent {
             gtk_widget_get_size_request(parent, &outer.0, &outer.1)
         }
         requested = (max(requested.0, outer.0), max(requested.1, outer.1))
