@@ -35,23 +35,15 @@ extension ImageManager {
         progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
         completion: @escaping @MainActor @Sendable (Result<DataResponse, ImageError>) -> Void
     ) -> DataTask {
-        let task: DataTask = makeTask(
-            for: request,
-            on: dependencies.dispatcher,
-            handlers: .mainActor(progress: progress, partial: nil, completion: { _ in })
-        )
+        let handlers = LoadHandlers.mainActor(progress: progress) { _ in }
+        let task: DataTask = makeTask(for: request, on: dependencies.dispatcher, handlers: handlers)
         task.addCompletion { result in MainActor.assumeIsolated { completion(result) } }
         task.start()
         return task
     }
 
-    /// Starts to load the bytes of a URL, as ``data(for:)`` does, with callbacks on your own dispatcher.
-    /// - Parameters:
-    ///   - request: A URL or an ``ImageRequest``.
-    ///   - dispatcher: Where the callbacks are called.
-    ///   - progress: Receives the number of bytes so far, and the length of the body if the server states it. Default: no progress.
-    ///   - completion: Called exactly once.
-    /// - Returns: A handle to cancel the load, to change its priority, or to await it.
+    /// Starts to load the bytes of a URL, as ``data(for:)`` does, with callbacks on your own dispatcher. The parameters are
+    /// those of ``loadData(_:progress:completion:)``.
     @discardableResult
     public func loadData(
         _ request: some ImageRequestConvertible,
@@ -59,11 +51,8 @@ extension ImageManager {
         progress: (@Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
         completion: @escaping @Sendable (Result<DataResponse, ImageError>) -> Void
     ) -> DataTask {
-        let task: DataTask = makeTask(
-            for: request,
-            on: dispatcher,
-            handlers: .nonisolated(progress: progress, partial: nil, completion: { _ in })
-        )
+        let handlers = LoadHandlers(progress: progress) { _ in }
+        let task: DataTask = makeTask(for: request, on: dispatcher, handlers: handlers)
         task.addCompletion(completion)
         task.start()
         return task

@@ -24,7 +24,7 @@ public final class ImageManager: Sendable {
         )
         retain(
             dependencies.network.observe { [weak pipeline] status in
-                if status.isAvailable { pipeline?.retryNow() }
+                if status.isAvailable { pipeline?.graph.update { $0.endAllBackoffs() } }
             }
         )
         if let interval = dependencies.maintenanceInterval {
@@ -34,7 +34,7 @@ public final class ImageManager: Sendable {
 
     deinit {
         // Nothing else could start the waiting loads.
-        pipeline.isSuspended = false
+        pipeline.intake.isSuspended = false
     }
 
     var dependencies: Pipeline.Dependencies {
@@ -82,8 +82,8 @@ public final class ImageManager: Sendable {
     /// dozens of others are running, start when it becomes false again. ``cancelAll()`` cancels both. For one window or
     /// a part of it, set `images.isSuspended` of a widget.
     public var isSuspended: Bool {
-        get { pipeline.isSuspended }
-        set { pipeline.isSuspended = newValue }
+        get { pipeline.intake.isSuspended }
+        set { pipeline.intake.isSuspended = newValue }
     }
 
     /// The loads that have started and not ended, in no particular order, including waiting ones (see ``isSuspended``).
@@ -155,27 +155,15 @@ public final class ImageManager: Sendable {
         partial: (@MainActor @Sendable (WebImage) -> Void)? = nil,
         completion: @escaping @MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void
     ) -> ImageTask {
-        let task: ImageTask = makeTask(
-            for: request,
-            on: dependencies.dispatcher,
-            handlers: .mainActor(progress: progress, partial: partial, completion: completion)
-        )
-        task.start()
-        return task
+        let handlers = LoadHandlers.mainActor(progress: progress, partial: partial, completion: completion)
+        return start(request, on: dependencies.dispatcher, handlers)
     }
 
-    /// Starts to load an image, with callbacks on your own dispatcher.
+    /// Starts to load an image, with callbacks on your own dispatcher. The parameters are those of
+    /// ``load(_:progress:partial:completion:)``.
     ///
     /// An image in the memory cache is delivered before this call returns, if the call is made where the dispatcher
     /// delivers.
-    /// - Parameters:
-    ///   - request: A URL or an ``ImageRequest``.
-    ///   - dispatcher: Where the callbacks are called.
-    ///   - progress: Receives the number of bytes so far, and the length of the body if the server states it. Default: no progress.
-    ///   - partial: Receives partial images with ``ImageRequest/Loading/progressive``, and the cached image with
-    ///     ``ImageRequest/CachePolicy-swift.enum/refresh``. Default: none are made.
-    ///   - completion: Called exactly once.
-    /// - Returns: A handle to cancel the load, to change its priority, or to await it.
     @discardableResult
     public func load(
         _ request: some ImageRequestConvertible,
@@ -184,11 +172,15 @@ public final class ImageManager: Sendable {
         partial: (@Sendable (WebImage) -> Void)? = nil,
         completion: @escaping @Sendable (Result<ImageResponse, ImageError>) -> Void
     ) -> ImageTask {
-        let task: ImageTask = makeTask(
-            for: request,
-            on: dispatcher,
-            handlers: .nonisolated(progress: progress, partial: partial, completion: completion)
-        )
+        start(request, on: dispatcher, LoadHandlers(progress: progress, partial: partial, completion: completion))
+    }
+
+    private func start(
+        _ request: some ImageRequestConvertible,
+        on dispatcher: any CallbackDispatching,
+        _ handlers: LoadHandlers
+    ) -> ImageTask {
+        let task: ImageTask = makeTask(for: request, on: dispatcher, handlers: handlers)
         task.start()
         return task
     }
@@ -242,7 +234,7 @@ public final class ImageManager: Sendable {
             let task: ImageTask = makeTask(
                 for: request,
                 on: InlineDispatcher(),
-                handlers: .nonisolated(
+                handlers: LoadHandlers(
                     progress: { continuation.yield(.progress(received: $0, expected: $1)) },
                     partial: { continuation.yield(.partial($0)) },
                     completion: { result in
@@ -319,7 +311,7 @@ public final class ImageManager: Sendable {
     }
 
     /// The number of changes that have not reached the job graph yet, for tests.
-    package var pendingChangeCount: Int { pipeline.pendingChangeCount }
+    package var pendingChangeCount: Int { pipeline.intake.pendingCount }
 
     /// The numbers of jobs and fetches in flight, for tests that look for leaks.
     package var activeCounts: (jobs: Int, fetches: Int) { pipeline.activeCounts }

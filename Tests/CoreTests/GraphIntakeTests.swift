@@ -212,7 +212,7 @@ struct GraphIntakeTests {
         let parent = ImageTask(binding: ImageRequest(url: fixture.url("parent")), in: fixture.manager.pipeline)
         let child = fixture.manager.makeTask(
             for: ImageRequest(url: fixture.url("child")),
-            handlers: .nonisolated { _ in }
+            handlers: LoadHandlers { _ in }
         )
         #expect(parent.adopt(child))
         child.start()

@@ -58,7 +58,7 @@ struct ImageCacheTests {
             cache.store(WebImage(pixels: pixels), for: request, in: .memory)
         }
         let task = ImageTask(binding: request, in: manager.pipeline)
-        task.start(prepared, for: .nonisolated { task.complete($0) })
+        task.start(prepared, for: LoadHandlers { task.complete($0) })
         #expect(try await task.response.source == (isStored ? .memory : .loader))
         // The load counts once.
         let statistics = cache.memoryStatistics

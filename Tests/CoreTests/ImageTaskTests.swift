@@ -92,7 +92,7 @@ struct ImageTaskTests {
         func child(_ name: String) -> ImageTask {
             fixture.manager.makeTask(
                 for: ImageRequest(url: fixture.url(name)),
-                handlers: .nonisolated { log.add($0.failure?.code) }
+                handlers: LoadHandlers { log.add($0.failure?.code) }
             )
         }
         let task = fixture.boundTask("a")
@@ -122,7 +122,7 @@ struct ImageTaskTests {
         let task = fixture.boundTask("a")
         func start(_ name: String) {
             let request = fixture.manager.prepare(ImageRequest(url: fixture.url(name)))
-            task.start(request, for: .nonisolated { log.add("\(name) \($0.failure?.code == .badStatus)") })
+            task.start(request, for: LoadHandlers { log.add("\(name) \($0.failure?.code == .badStatus)") })
             #expect(EventLog<Int>.poll { fixture.loader.started.contains(fixture.url(name)) })
         }
         start("a")
@@ -145,10 +145,10 @@ struct ImageTaskTests {
         let task = fixture.boundTask("a")
         let request = fixture.manager.prepare(ImageRequest(url: fixture.url("a")))
         let observation = fixture.manager.observe { if case .memoryMiss = $0.kind { task.stop() } }
-        task.start(request, for: .nonisolated { log.add($0.failure?.code) })
+        task.start(request, for: LoadHandlers { log.add($0.failure?.code) })
         #expect(fixture.isIdle && fixture.loader.started.isEmpty && log.all.isEmpty)
         task.cancel()
-        task.start(request, for: .nonisolated { log.add($0.failure?.code) })
+        task.start(request, for: LoadHandlers { log.add($0.failure?.code) })
         #expect(log.all == [.cancelled], "\(log.all)")
         withExtendedLifetime(observation) {}
     }

@@ -12,7 +12,7 @@ struct JobGraphTests {
     private func task(_ name: String, _ width: Int = 10, _ priority: ImagePriority = .normal) -> ImageTask {
         let size = DecodeSize.contain(PixelSize(width: width, height: width))
         let request = ImageRequest(url: fixture.url(name), priority: priority, decodeSize: size)
-        return fixture.manager.makeTask(for: request, on: InlineDispatcher(), handlers: .nonisolated { _ in })
+        return fixture.manager.makeTask(for: request, on: InlineDispatcher(), handlers: LoadHandlers { _ in })
     }
 
     private func only<ID: Hashable, Value>(_ table: [ID: Value]) -> (id: ID, value: Value) {
@@ -143,7 +143,7 @@ struct JobGraphTests {
         let task: ImageTask = fixture.manager.makeTask(
             for: request,
             on: InlineDispatcher(),
-            handlers: .nonisolated(partial: { _ in }, completion: { _ in })
+            handlers: .init(partial: { _ in }, completion: { _ in })
         )
         _ = graph.change { $0.join(task, queriesRenditions: false) }
         let (job, fetch) = (only(graph.jobs).id, only(graph.fetches).id)
@@ -168,7 +168,7 @@ struct JobGraphTests {
             let task: ImageTask = fixture.manager.makeTask(
                 for: request,
                 on: InlineDispatcher(),
-                handlers: .nonisolated(partial: { _ in }, completion: { _ in })
+                handlers: .init(partial: { _ in }, completion: { _ in })
             )
             _ = graph.change { $0.join(task, queriesRenditions: true) }
             let (job, fetch) = (only(graph.jobs).id, only(graph.fetches).id)
@@ -231,7 +231,7 @@ struct JobGraphTests {
         let task: ImageTask = fixture.manager.makeTask(
             for: request,
             on: InlineDispatcher(),
-            handlers: .nonisolated(partial: { _ in }, completion: { _ in })
+            handlers: .init(partial: { _ in }, completion: { _ in })
         )
         _ = graph.change { $0.join(task, queriesRenditions: false) }
         let (job, fetch) = (only(graph.jobs).id, only(graph.fetches).id)

@@ -8,16 +8,8 @@ package struct LoadHandlers: Sendable {
     typealias Completion = @Sendable (ImageResult) -> Void
 
     var progress: Progress?
-    let partial: Partial?
+    var partial: Partial?
     let completion: Completion
-
-    static func nonisolated(
-        progress: Progress? = nil,
-        partial: Partial? = nil,
-        completion: @escaping Completion
-    ) -> LoadHandlers {
-        LoadHandlers(progress: progress, partial: partial, completion: completion)
-    }
 
     /// Callbacks for a dispatcher that delivers on the main thread. They are cast, because closures around them would cost
     /// an allocation for each memory hit.

@@ -12,7 +12,7 @@ public typealias DataTask = LoadTask<Data>
 
 /// What a task guards with its lock. No generic type, because looking one up takes a tenth of the time of a bind; calls
 /// of generic functions from other modules are specialized.
-private struct LoadState {
+struct LoadState {
     enum Phase {
         /// The pipeline does not have the task: it is not started, or its binding puts the image in place or loads through
         /// a child task.
@@ -82,9 +82,9 @@ public final class LoadTask<Content: Sendable>: Sendable {
     /// ``MemoryCache/storeCount`` at the last look; -1 before the first.
     let storeCountAtLook: Atomic<Int>
     /// A task keeps its pipeline alive.
-    private let pipeline: Pipeline
-    private let dispatcher: any CallbackDispatching
-    private let state: Mutex<LoadState>
+    let pipeline: Pipeline
+    let dispatcher: any CallbackDispatching
+    let state: Mutex<LoadState>
 
     /// Creates a task that the pipeline does not know yet.
     /// - Parameters:
@@ -207,7 +207,7 @@ extension LoadTask where Content == Data {
     }
 }
 
-// The start and end of a load, and its child tasks.
+// The start and end of a load.
 extension LoadTask {
     /// Hands the task to the first stage of the pipeline. The handlers may be called within this call if it is made on
     /// their thread.
@@ -228,68 +228,6 @@ extension LoadTask {
         if let result { completion(result.result()) }
     }
 
-    /// Makes another load part of this one: the child takes over the priority of this task and is cancelled when this task ends.
-    /// - Returns: `false` if this task has finished or was cancelled; the child must not be started then.
-    @_specialize(where Content == WebImage)
-    package func adopt(_ child: LoadTask) -> Bool {
-        let priority = state.withLock { state -> ImagePriority? in
-            guard state.isOpen else { return nil }
-            state.children.append(child)
-            return state.priority
-        }
-        guard let priority else { return false }
-        child.state.withLock { $0.parent = self }
-        child.priority = priority
-        return true
-    }
-
-    /// The outermost parent: the task that the caller holds.
-    var root: LoadTask {
-        var task = self
-        while let parent = task.state.withLock({ $0.parent }) as? LoadTask { task = parent }
-        return task
-    }
-
-    /// Creates the task of another request, which reports on the threads of the pipeline.
-    func makeChild(_ request: ImageRequest, _ handlers: LoadHandlers?) -> LoadTask {
-        LoadTask(
-            PreparedRequest(request: request),
-            pipeline: pipeline,
-            dispatcher: InlineDispatcher(),
-            handlers: handlers
-        )
-    }
-
-    /// Drops a child that has ended.
-    func disown(_ child: LoadTask) {
-        state.release { state in exchange(&state.children, with: state.children.filter { $0 !== child }) }
-    }
-
-    /// Handlers of a child that reports its progress and partial images to this task. Partial images are decoded only
-    /// if there is a handler for them.
-    var forwarding: LoadHandlers {
-        let partial: LoadHandlers.Partial = { self.report(partial: $0) }
-        return .nonisolated(
-            progress: { self.report(received: $0, expected: $1) },
-            partial: showsPartialImages ? partial : nil,
-            completion: { _ in }
-        )
-    }
-
-    /// Starts the load of another request as a child, which reports on the threads of the pipeline.
-    /// - Returns: `false` if this task does not load any longer.
-    func startChild(
-        _ request: ImageRequest,
-        _ handlers: LoadHandlers?,
-        _ completion: @escaping @Sendable (Ending) -> Void
-    ) -> Bool {
-        let child = makeChild(request, handlers)
-        child.addCompletion(completion)
-        guard adopt(child), isLoading else { return false }
-        child.start()
-        return true
-    }
-
     /// Ends the load of a binding but not the task, which may start again: the widget was unmapped, or needs another
     /// image. The callbacks of the binding are not called.
     package func stop() {
@@ -300,7 +238,7 @@ extension LoadTask {
         }
         if wasRunning {
             pipeline.intake.add(.cancel(self))
-            pipeline.taskDidFinish(self, with: .failure(.cancelled(request.url)))
+            notifyEnd(.failure(.cancelled(request.url)))
         }
         for child in children {
             (child as? LoadTask)?.state.release { $0.handlers.take() }
@@ -310,23 +248,6 @@ extension LoadTask {
 
     /// Drops the callbacks of the binding, which shows another image. The task ends without it.
     package func detach() { state.release { $0.presenter.take() } }
-
-    /// Makes the load of a binding report its progress to another handler from now on.
-    /// - Parameter handler: Replaces the current progress handler.
-    /// - Returns: The progress so far; `nil` before the first report.
-    package func reportProgress(
-        to handler: @escaping @MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void
-    ) -> (received: Int64, expected: Int64?)? {
-        var known: (received: Int64, expected: Int64?)?
-        for case let task as LoadTask in state.withLock({ $0.isRunning ? [self] : $0.children }) {
-            let (progress, replaced) = task.state.withLock { state in
-                defer { state.receiver?.progress = LoadHandlers.mainActor(progress: handler) { _ in }.progress }
-                return (state.progress, state.receiver)
-            }
-            withExtendedLifetime(replaced) { known = progress ?? known }
-        }
-        return known
-    }
 
     /// Finishes the task within this call, which must be on the thread of its callbacks. Only the first call has an
     /// effect. The end of a load goes to the binding, if there is one, which calls this again.
@@ -342,7 +263,7 @@ extension LoadTask {
         guard let (wasRunning, isCancelled, presenter) = ended else { return }
         let result = isCancelled ? .failure(.cancelled(request.url)) : result
         // Observers come first: code that awaits the response continues as soon as the phase is `finished`.
-        if wasRunning { pipeline.taskDidFinish(self, with: result) }
+        if wasRunning { notifyEnd(result) }
         let ending = LoadEnding(result)
         if let presenter, case .image(let result) = ending { return presenter.completion(result) }
         let before = state.withLock { state in
@@ -355,9 +276,19 @@ extension LoadTask {
         for completion in before.completions { completion(ending) }
         withExtendedLifetime(before) {}
     }
+
+    private func notifyEnd(_ result: Ending) {
+        let url = request.url
+        switch result {
+        case .success(let response):
+            pipeline.observers.notify(url, .delivered(response.source), of: self, with: response as? ImageResponse)
+        case .failure(let error):
+            pipeline.observers.notify(url, error.isCancelled ? .cancelled : .failed(error), of: self)
+        }
+    }
 }
 
-// What the stages report. Each call leads to at most one turn of the dispatcher.
+// What the stages ask and report.
 extension LoadTask {
     /// - Returns: Whether the task is to be loaded, because it was neither cancelled nor started before.
     func begin() -> Bool {
@@ -372,73 +303,11 @@ extension LoadTask {
 
     var interceptedRequest: ImageRequest? { state.withLock { $0.intercepted }?.value }
 
-    var wantsPartialImages: Bool { request.loading == .progressive && showsPartialImages }
-
-    /// Whether the thumbnail in the file would be shown.
-    var wantsThumbnail: Bool {
-        wantsPartialImages && state.withLock { $0.preview.rawValue < ImagePreview.thumbnail.rawValue }
-    }
-
-    var showsPartialImages: Bool { state.withLock { $0.receiver?.partial != nil } }
-
-    /// Whether a cached image is shown until the server has answered.
-    var wantsPreview: Bool { state.withLock { $0.receiver?.partial != nil && !$0.hasCachedImage } }
-
-    func report(received: Int64, expected: Int64?) {
-        let isFirst = state.withLock { state in
-            state.progress = (received, expected)
-            guard state.receiver?.progress != nil, !state.deliversProgress else { return false }
-            state.deliversProgress = true
-            return true
-        }
-        if isFirst { dispatcher.dispatch { self.deliverProgress() } }
-    }
-
-    /// Shows an image, unless a better preview is already shown.
-    func report(partial: WebImage, as preview: ImagePreview = .partial) {
-        let (isFirst, replaced) = state.withLock { state -> (Bool, WebImage?) in
-            guard state.receiver?.partial != nil,
-                preview == .partial || preview.rawValue > state.preview.rawValue
-            else { return (false, nil) }
-            state.preview = preview
-            let replaced = exchange(&state.partial, with: partial)
-            return (replaced == nil, replaced)
-        }
-        if isFirst { dispatcher.dispatch { self.deliverPartial() } }
-        withExtendedLifetime(replaced) {}
-    }
-
-    /// Shows an image within this call if the caller is on the thread of the callbacks.
-    func reportNow(partial: WebImage) {
-        state.withLock { ($0.hasCachedImage, $0.preview) = (true, .partial) }
-        guard dispatcher.isCurrent else { return report(partial: partial) }
-        state.withLock { $0.isCancelled ? nil : $0.receiver }?.partial?(partial)
-    }
-
     /// Finishes the task in a later turn of its dispatcher.
-    func finish(_ result: Ending) {
+    /// - Parameter isNow: Whether it is finished within this call if the caller is on the thread of the callbacks.
+    func finish(_ result: Ending, isNow: Bool = false) {
+        if isNow, dispatcher.isCurrent { return end(with: result, ofLoad: true) }
         pipeline.observers.notify(request.url, .awaitingDelivery, of: self)
         dispatcher.dispatch { self.end(with: result, ofLoad: true) }
-    }
-
-    /// Finishes the task within this call if the caller is on the thread of the callbacks.
-    func finishNow(_ result: Ending) {
-        if dispatcher.isCurrent { end(with: result, ofLoad: true) } else { finish(result) }
-    }
-
-    private func deliverProgress() {
-        let (progress, handlers) = state.withLock { state in
-            state.deliversProgress = false
-            return (state.progress, state.isCancelled ? nil : state.receiver)
-        }
-        if let progress { handlers?.progress?(progress.received, progress.expected) }
-    }
-
-    private func deliverPartial() {
-        let (partial, handlers) = state.withLock { state in
-            defer { state.partial = nil }
-            return (state.partial, state.isCancelled ? nil : state.receiver)
-        }
-        if let partial { handlers?.partial?(partial) }
     }
 }

@@ -57,25 +57,8 @@ package final class Pipeline: PipelineStage {
     }
 }
 
-extension Pipeline {
-    /// Reports the end of a task to the observers, before its callers are told.
-    func taskDidFinish<Content>(_ task: LoadTask<Content>, with result: LoadTask<Content>.Ending) {
-        let url = task.request.url
-        switch result {
-        case .success(let response):
-            observers.notify(url, .delivered(response.source), of: task, with: response as? ImageResponse)
-        case .failure(let error): observers.notify(url, error.isCancelled ? .cancelled : .failed(error), of: task)
-        }
-    }
-}
-
 // Requests of the manager.
 extension Pipeline {
-    /// Ends every wait before a retry, because the network is back.
-    func retryNow() {
-        graph.update { $0.endAllBackoffs() }
-    }
-
     /// The numbers of jobs and fetches in flight. Loads that have not entered the graph yet count as jobs.
     var activeCounts: (jobs: Int, fetches: Int) {
         let pendingCount =
@@ -91,13 +74,6 @@ extension Pipeline {
             decodeCount: decodes.reduce(0) { $0 + $1.running },
             waitingDecodeCount: decodes.reduce(0) { $0 + $1.waiting }
         )
-    }
-
-    var pendingChangeCount: Int { intake.pendingCount }
-
-    var isSuspended: Bool {
-        get { intake.isSuspended }
-        set { intake.isSuspended = newValue }
     }
 
     /// The running tasks that load images, as their callers know them.

@@ -225,7 +225,7 @@ public final class ImagePrefetcher: Sendable {
         let task: ImageTask = manager.makeTask(
             for: request,
             on: InlineDispatcher(),
-            handlers: .nonisolated { result in
+            handlers: LoadHandlers { result in
                 batch.finish(number, of: request.url, with: result)
                 self.state.withLock { state in
                     state.runningCount -= 1

@@ -11,16 +11,9 @@ struct DeliveryStage: PipelineStage {
 
     /// Delivers an image that was found in a cache, with the bytes of its file if the request wants them. Bytes that no
     /// cache keeps, such as those of a local file or of a response with no-store, are loaded again.
-    func deliver(_ response: ImageResponse, to task: ImageTask) {
-        if task.request.includesData { deliverWithData(response, to: task) } else { task.finish(.success(response)) }
-    }
-
-    /// Does the same as `deliver`, but within this call if the caller is on the thread of the callbacks.
-    func deliverNow(_ response: ImageResponse, to task: ImageTask) {
-        if task.request.includesData { deliverWithData(response, to: task) } else { task.finishNow(.success(response)) }
-    }
-
-    private func deliverWithData(_ response: ImageResponse, to task: ImageTask) {
+    /// - Parameter isNow: Whether the image is delivered within this call if the caller is on the thread of the callbacks.
+    func deliver(_ response: ImageResponse, to task: ImageTask, isNow: Bool = false) {
+        guard task.request.includesData else { return task.finish(.success(response), isNow: isNow) }
         ioQueue.submit(priority: task.priority) { [self] in
             var response = response
             response.data = dataCache?.entry(for: task.request.sourceKey)?.data

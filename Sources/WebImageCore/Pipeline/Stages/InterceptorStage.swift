@@ -27,7 +27,7 @@ struct InterceptorStage: PipelineStage {
     }
 
     /// A task whose interceptors are still running, and the Swift task that runs them.
-    typealias Running = (task: ImageTask, work: Task<Void, Never>?)
+    typealias Running = (task: ImageTask, work: Task<Void, Never>)
 
     let context: StageContext
     private var interceptors: [any ImageIntercepting] { context.dependencies.interceptors }
@@ -38,16 +38,17 @@ struct InterceptorStage: PipelineStage {
     /// Runs the interceptors of a task and completes it with their result.
     func run(_ task: ImageTask, _ request: ImageRequest) {
         let id = ObjectIdentifier(task)
-        context.intercepted.withLock { $0[id] = (task, nil) }
-        let load = Load(task, request)
-        let work = Task.detached(priority: task.priority.taskPriority) { [self] in
-            let result = await result(of: load)
-            // The texture is created here rather than on the main thread.
-            if case .success(let response) = result { request.preparation?.prepare(response.image) }
-            context.intercepted.release { $0.removeValue(forKey: id) }
-            task.finish(result)
+        let (load, priority) = (Load(task, request), task.priority.taskPriority)
+        context.intercepted.withLock { running in
+            let work = Task.detached(priority: priority) { [self] in
+                let result = await result(of: load)
+                // The texture is created here rather than on the main thread.
+                if case .success(let response) = result { request.preparation?.prepare(response.image) }
+                context.intercepted.release { $0.removeValue(forKey: id) }
+                task.finish(result)
+            }
+            running[id] = (task, work)
         }
-        context.intercepted.withLock { $0[id]?.work = work }
     }
 
     /// Cancels the Swift task of the interceptors, which may keep running for any time: the image task completes without it.

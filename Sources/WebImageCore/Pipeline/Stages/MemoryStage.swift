@@ -34,7 +34,7 @@ struct MemoryStage: PipelineStage {
         let found = isRead ? memory.hit(for: task) : nil
         if let hit = found, memory.ends(request, hit) {
             observers.notify(request.url, .memoryHit, of: task)
-            deliveryStage.deliverNow(hit.response, to: task)
+            deliveryStage.deliver(hit.response, to: task, isNow: true)
             return true
         }
         // The child task looks again.

@@ -41,9 +41,7 @@ struct VariantStage: PipelineStage {
     private func goOn(with task: ImageTask, _ found: ImageRequest?) {
         guard context.waitingForVariants.withLock({ $0.removeValue(forKey: ObjectIdentifier(task)) }) != nil,
             task.isLoading
-        else {
-            return
-        }
+        else { return }
         guard var request = found else { return intake.add(.enter(task)) }
         request.variantChoice?.isFinal = true
         request.priority = task.priority
