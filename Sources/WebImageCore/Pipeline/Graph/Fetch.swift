@@ -105,30 +105,6 @@ extension JobGraph {
     }
 }
 
-extension JobGraph.Fetch {
-    /// Everything that the bytes depend on. Fetches with equal keys get the same bytes from the same places.
-    struct Key: Hashable, Sendable {
-        let url: String
-        let policy: ImageRequest.CachePolicy
-        let queriesOriginals: Bool
-        let storesOriginals: Bool
-        let networkOptions: Box<NetworkOptions>?
-        /// The user name and password in the URL, which the keys of the caches do not contain.
-        let userInfo: String?
-        let loader: ObjectIdentifier?
-
-        init(_ request: ImageRequest) {
-            url = request.sourceKey
-            userInfo = request.url.userInfo
-            policy = request.cachePolicy.forSharing
-            queriesOriginals = request.readTiers.contains(.originals)
-            storesOriginals = request.cacheAccess.writes.contains(.originals)
-            networkOptions = request.boxedNetworkOptions
-            loader = request.loader.map { $0.identity }
-        }
-    }
-}
-
 extension JobGraph.Fetch.Attempt {
     /// How much of the file has arrived, from 0 to 1. If the server states no length, the share is estimated from a
     /// file of usual compression, and is at most one half.

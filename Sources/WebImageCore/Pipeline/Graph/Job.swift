@@ -91,34 +91,3 @@ extension JobGraph {
         case decoded(WebImage?)
     }
 }
-
-extension JobGraph.Job {
-    /// Everything that the image depends on. Tasks with equal keys get the same image.
-    struct Key: Hashable, Sendable {
-        let image: ImageKey
-        let size: DecodeSize
-        let fetch: JobGraph.Fetch.Key
-        let queriesRenditions: Bool
-        /// How partial images are made, if not by default.
-        let progressiveOptions: ProgressiveOptions?
-
-        init(_ request: ImageRequest) {
-            let isUsual = request.loading == .complete || !request.hasRareAttributes
-            progressiveOptions = isUsual ? nil : request.progressiveOptions.ifUnusual
-            queriesRenditions = request.readTiers.contains(.renditions)
-            image = ImageKey(request)
-            size = request.resolvedDecodeSize
-            fetch = JobGraph.Fetch.Key(request)
-        }
-
-        /// The key of the image in the rendition cache.
-        var rendition: String {
-            image.renditionKey(size: size)
-        }
-    }
-}
-
-extension ProgressiveOptions {
-    /// The options, unless they are those that requests have by default.
-    fileprivate var ifUnusual: ProgressiveOptions? { self == ProgressiveOptions() ? nil : self }
-}
