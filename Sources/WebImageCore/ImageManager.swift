@@ -265,7 +265,7 @@ public final class ImageManager: Sendable {
     /// The image of a request, if it is in the memory cache. Costs microseconds, so you can call it on the main thread.
     /// - Parameter request: A URL or an ``ImageRequest``.
     public func cachedImage(for request: some ImageRequestConvertible) -> WebImage? {
-        pipeline.memory.hit(for: pipeline.prepare(request.imageRequest))?.image
+        memoryStage.hit(for: pipeline.prepare(request.imageRequest))?.image
     }
 
     /// The key under which the caches store the original of a request and everything made from it: ``ImageRequest/cacheKey`` or the
@@ -278,7 +278,7 @@ public final class ImageManager: Sendable {
         pipeline.prepare(request.imageRequest).sourceKey
     }
 
-    package var memory: MemoryLookUp { pipeline.memory }
+    package var memoryStage: MemoryStage { pipeline.memoryStage }
 
     /// The request as the stages use it. This calls code of the app.
     package func prepare(_ request: consuming ImageRequest) -> PreparedRequest { pipeline.preparation.prepare(request) }

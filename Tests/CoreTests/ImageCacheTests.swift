@@ -51,8 +51,8 @@ struct ImageCacheTests {
         let (manager, request) = (fixture.manager, small(fixture.url("a")))
         fixture.loader.answer(request.url, with: picture)
         var prepared = manager.prepare(request)
-        #expect(manager.memory.hit(forBinding: &prepared, inAnySize: true).image == nil)
-        #expect(manager.memory.hit(forBinding: &prepared, inAnySize: false).image == nil)
+        #expect(manager.memoryStage.hit(forBinding: &prepared, inAnySize: true).image == nil)
+        #expect(manager.memoryStage.hit(forBinding: &prepared, inAnySize: false).image == nil)
         if isStored {
             let pixels = try #require(PixelBuffer(size: PixelSize(width: 100, height: 75), format: .rgb) { _ in })
             cache.store(WebImage(pixels: pixels), for: request, in: .memory)

@@ -7,6 +7,6 @@ extension ImageManager {
         inAnySize: Bool = false
     ) -> (image: WebImage?, response: ImageResponse?) {
         var prepared = prepare(request.imageRequest)
-        return memory.hit(forBinding: &prepared, inAnySize: inAnySize)
+        return memoryStage.hit(forBinding: &prepared, inAnySize: inAnySize)
     }
 }

@@ -59,10 +59,4 @@ struct RequestPreparation: PipelineStage {
             ?? (request.isForHostOfURL ? nil : scaler?.variants(of: request.url))
         if let variants { request.choose(from: variants, cacheKeyFilter) }
     }
-
-    /// Whether an image in memory also goes through the interceptors.
-    /// - Parameter request: The request before ``resolve(_:)``.
-    func interceptsMemoryHits(of request: ImageRequest) -> Bool {
-        !interceptors.isEmpty && interceptors.contains { $0.interceptsMemoryHits(of: request) }
-    }
 }

@@ -38,7 +38,6 @@ protocol PipelineStage: Sendable {
 extension PipelineStage {
     var graph: SharedGraph { context.graph }
     var preparation: RequestPreparation { RequestPreparation(context: context) }
-    var memory: MemoryLookUp { MemoryLookUp(context: context) }
     var renditions: RenditionTier { RenditionTier(context: context) }
     var maker: ImageMaker { context.maker }
     var memoryCache: MemoryCache { context.dependencies.memoryCache }

@@ -230,7 +230,7 @@ final class ImageSlot {
             let asked = load.makeRequest(size ?? .original, for: widget, scale: scale)
             let displayScale = asked.displayScale
             var request = load.manager.prepare(asked)
-            let (image, response) = load.manager.memory.hit(forBinding: &request, inAnySize: size == nil)
+            let (image, response) = load.manager.memoryStage.hit(forBinding: &request, inAnySize: size == nil)
             guard current === load else { return }
             if let image {
                 // If the size is unknown, the image may come from any file.

@@ -4,47 +4,6 @@ import Synchronization
 ///
 /// A look-up still finds an evicted image while another object retains it: the cache keeps a weak reference.
 package final class MemoryCache: Sendable {
-    fileprivate struct Weak {
-        weak var storage: WebImage.Storage?
-    }
-
-    fileprivate struct Slot {
-        let key: ImageKey
-        let origin: MemoryImageOrigin
-    }
-
-    fileprivate struct Links {
-        var previous = -1
-        var next = -1
-    }
-
-    /// A doubly linked list in arrays, with the most recently used image at the head. The slot of an evicted image stays until a
-    /// sweep finds that the image was released.
-    ///
-    /// Each part of a slot has a separate array, since reading one field of a combined struct copied all of it.
-    fileprivate struct State {
-        var slots: [Slot?] = []
-        /// The images that count towards the limit.
-        var images: [WebImage?] = []
-        /// The evicted images. Kept images have no weak reference, because it slows down each later retain of the object.
-        var evicted: [Weak] = []
-        var links: [Links] = []
-        var terms: [MemoryTerms?] = []
-        var free: [Int] = []
-        var byKey: [ImageKey: [Int]] = [:]
-        var head = -1
-        var tail = -1
-        var cost = 0
-        var evictedCount = 0
-        var statistics = MemoryCacheStatistics()
-    }
-
-    /// The limits in bytes of pixels and in images.
-    fileprivate struct Limits {
-        var cost: Int
-        var count: Int
-    }
-
     private let limits: Limits
     private let state = Mutex(State())
     private let stores = Atomic(0)
@@ -77,12 +36,10 @@ package final class MemoryCache: Sendable {
     /// Counts the miss of a load whose look-up counted none.
     func countMiss() { state.withLock { $0.statistics.missCount += 1 } }
 
-    /// The entry that answers a request.
-    func entry(for request: ImageRequest) -> MemoryEntry? { entry(for: MemoryQuery(request), answering: request) }
-
-    /// The entry for a query, unless its response depends on header fields that a request does not have.
-    func entry(for query: MemoryQuery, answering request: ImageRequest) -> MemoryEntry? {
-        entry(for: query).flatMap { $0.terms?.varying?.matches(request) ?? true ? $0 : nil }
+    /// The entry that answers a request, unless its response depends on header fields that the request does not have.
+    func entry(for request: ImageRequest, inAnySize: Bool = false, isRepeated: Bool = false) -> MemoryEntry? {
+        entry(for: MemoryQuery(request, inAnySize: inAnySize, isRepeated: isRepeated))
+            .flatMap { $0.terms?.varying?.matches(request) ?? true ? $0 : nil }
     }
 
     package func entry(for query: MemoryQuery) -> MemoryEntry? {
@@ -173,105 +130,58 @@ package final class MemoryCache: Sendable {
     }
 }
 
-extension MemoryCache.State {
-    /// The image of a slot; `nil` once an evicted image was released.
-    fileprivate func image(at index: Int) -> WebImage? {
-        images[index] ?? evicted[index].storage.map(WebImage.init(storage:))
+/// A look-up of an image for a request.
+package struct MemoryQuery: Sendable {
+    /// The image, without its size.
+    let key: ImageKey
+    /// The requested size; `nil` accepts any size and prefers the largest.
+    let size: DecodeSize?
+    /// Whether an image up to twice as wide and high also fits.
+    let acceptsLarger: Bool
+    /// Whether another query of the load counts its miss.
+    let isRepeated: Bool
+
+    package init(_ request: ImageRequest, inAnySize: Bool = false, isRepeated: Bool = false) {
+        key = ImageKey(request)
+        size = inAnySize ? nil : request.resolvedDecodeSize
+        acceptsLarger = inAnySize || request.acceptsLarger
+        self.isRepeated = isRepeated
     }
 
-    fileprivate func isSameSize(_ index: Int, _ other: WebImage) -> Bool {
-        guard let mine = image(at: index) else { return true }
-        return mine.decodedSize == other.decodedSize
+    /// Whether an image fits better than another that fits.
+    func isBetter(_ image: WebImage, than other: WebImage) -> Bool {
+        let isLarger = image.decodedSize.pixelCount > other.decodedSize.pixelCount
+        return size == nil ? isLarger : !isLarger
     }
 
-    /// Whether the lifetime of an image is over. Few images have terms, so the clock is rarely read.
-    fileprivate func isExpired(_ index: Int) -> Bool { terms[index]?.isOver ?? false }
-
-    fileprivate mutating func removeExpired() -> [WebImage] {
-        var released: [WebImage] = []
-        for index in slots.indices where isExpired(index) { released += removeSlot(index) }
-        return released
-    }
-
-    fileprivate mutating func insert(_ entry: MemoryEntry) {
-        let (key, image) = (entry.key, entry.image)
-        let slot = MemoryCache.Slot(key: key, origin: entry.origin)
-        let index: Int
-        if let reused = free.popLast() {
-            index = reused
-            slots[index] = slot
-            images[index] = image
-            terms[index] = entry.terms
-        } else {
-            index = slots.count
-            slots.append(slot)
-            images.append(image)
-            evicted.append(MemoryCache.Weak())
-            links.append(MemoryCache.Links())
-            terms.append(entry.terms)
+    /// Whether an image has the size that this query would decode, give or take a pixel, or is larger within bounds. Images stored
+    /// by the app have no upper bound if the query accepts larger ones.
+    package func isServed(by image: WebImage, from origin: MemoryImageOrigin = .load) -> Bool {
+        guard let size else { return true }
+        let natural = image.naturalSizeBeforeTransform
+        let target = size.target(for: natural)
+        // A vector image decoded at its natural size would be drawn larger for this box.
+        if image.isVector, target == natural, let box = size.box,
+            box.width > natural.width || box.height > natural.height,
+            let options = image.decodeOptions, options.size.box == nil
+        {
+            return false
         }
-        byKey[key, default: []].append(index)
-        cost += image.byteCount
-        linkFirst(index)
-    }
-
-    fileprivate var keptCount: Int { slots.count - free.count - evictedCount }
-
-    fileprivate mutating func evict(downTo limits: MemoryCache.Limits) -> [WebImage] {
-        // Nearly every call returns here, without allocating an array.
-        guard cost > limits.cost || keptCount > limits.count else { return [] }
-        var evicted: [WebImage] = []
-        while cost > limits.cost || keptCount > limits.count, tail >= 0, let image = images[tail] {
-            let index = tail
-            unlink(index)
-            images[index] = nil
-            self.evicted[index].storage = image.storage
-            cost -= image.byteCount
-            evictedCount += 1
-            statistics.evictionCount += 1
-            evicted.append(image)
+        let decoded = image.decodedSize
+        if acceptsLarger, origin == .app {
+            return decoded.width >= target.width - 1 && decoded.height >= target.height - 1
         }
-        // A sweep visits every slot, so it waits until many slots are evicted.
-        if evictedCount > 64, evictedCount * 2 > slots.count { sweep() }
-        return evicted
+        let upTo = acceptsLarger ? 2 : 1
+        return (target.width - 1...target.width * upTo + 1).contains(decoded.width)
+            && (target.height - 1...target.height * upTo + 1).contains(decoded.height)
     }
+}
 
-    /// Removes the slots of evicted images that were released.
-    private mutating func sweep() {
-        for index in slots.indices {
-            guard slots[index] != nil, images[index] == nil, evicted[index].storage == nil else { continue }
-            _ = removeSlot(index)
+extension DecodeSize {
+    fileprivate var box: PixelSize? {
+        switch self {
+        case .original, .within: nil
+        case .contain(let box), .cover(let box), .stretch(let box): box
         }
-    }
-
-    fileprivate mutating func removeSlot(_ index: Int) -> [WebImage] {
-        guard let slot = slots[index] else { return [] }
-        let image = exchange(&images[index], with: nil)
-        if let image {
-            unlink(index)
-            cost -= image.byteCount
-        } else {
-            evictedCount -= 1
-            evicted[index].storage = nil
-        }
-        slots[index] = nil
-        terms[index] = nil
-        free.append(index)
-        byKey[slot.key]?.removeAll { $0 == index }
-        if byKey[slot.key]?.isEmpty == true { byKey[slot.key] = nil }
-        return image.map { [$0] } ?? []
-    }
-
-    fileprivate mutating func linkFirst(_ index: Int) {
-        links[index] = MemoryCache.Links(previous: -1, next: head)
-        if head >= 0 { links[head].previous = index }
-        head = index
-        if tail < 0 { tail = index }
-    }
-
-    fileprivate mutating func unlink(_ index: Int) {
-        let (previous, next) = (links[index].previous, links[index].next)
-        if previous >= 0 { links[previous].next = next } else { head = next }
-        if next >= 0 { links[next].previous = previous } else { tail = previous }
     }
 }

@@ -195,24 +195,29 @@ struct GraphIntake: PipelineStage {
 
     /// Lets a load in, together with loads that wait for the same source, or makes it wait.
     private func take(_ load: WaitingLoads.Load) {
-        guard !context.intake.withLock({ $0.isHolding }), mayEnter(load.task) else {
+        let (isHolding, first) = context.intake.withLock { state in
+            (state.isHolding, state.waiting.isEmpty ? nil : state.waiting.highestPriority())
+        }
+        guard !isHolding, mayEnter(load.task, before: first) else {
             return context.intake.withLock { $0.waiting.add(load) }
         }
+        enter(load)
+        guard first != nil else { return }
         let others = context.intake.withLock { state in
             let others = state.waiting.removeAll(withSourceOf: load)
             if !others.isEmpty { state.running += others.map { .enter($0.task) } }
             return others
         }
-        enter(load)
         for load in others { enter(load) }
     }
 
     /// Whether a task may enter: there is room and no waiting task is as urgent, or the task costs nothing.
-    private func mayEnter(_ task: any AnyLoadTask) -> Bool {
+    /// - Parameter first: The priority of the most urgent task that waits.
+    private func mayEnter(_ task: any AnyLoadTask, before first: ImagePriority?) -> Bool {
         // A load of bytes decodes nothing, and there are seldom hundreds.
         guard task is ImageTask else { return true }
         let priority = task.priority
-        let isNext = context.intake.withLock { $0.waiting.highestPriority().map { $0 < priority } ?? true }
+        let isNext = first.map { $0 < priority } ?? true
         return graph.withLock { graph in
             isNext && graph.jobCount(from: priority) < Self.enough || graph.shares(task.request)
         }
@@ -222,18 +227,14 @@ struct GraphIntake: PipelineStage {
         if let intercepted = task.interceptedRequest { return interceptorStage.run(task, intercepted) }
         let request = task.request
         let queriesRenditions = renditions.isQueried(by: request)
-        let looks = request.readTiers.contains(.memory) && !request.cachePolicy.revalidatesCachedImage
         var hasJoined = false
         while !hasJoined {
-            if looks, let hit = memory.hit(for: task, isRepeated: true), memory.ends(request, hit) {
-                observers.notify(request.url, .memoryHit, of: task)
-                return deliveryStage.deliver(hit.response, to: task)
-            }
             graph.update { graph in
                 // A job that has ended since the look has stored its image. The task looks again rather than load that image.
-                hasJoined = !looks || memory.hasLooked(for: task)
+                hasJoined = !memoryStage.isOutdated(task, request)
                 return hasJoined ? graph.join(task, age: age, queriesRenditions: queriesRenditions) : []
             }
+            if !hasJoined, memoryStage.servesLater(task) { return }
         }
     }
 }

@@ -1,10 +1,50 @@
 import FoundationEssentials
+import Synchronization
+
+/// An image in the memory cache, and the URL of its file.
+struct MemoryHit: Sendable {
+    let entry: MemoryEntry
+    let url: URL
+    var image: WebImage { entry.image }
+
+    /// The response of a load that ends with the image.
+    var response: ImageResponse { ImageResponse(image: image, source: .memory, url: url) }
+}
 
 /// Stage 1, on the caller's thread: the memory cache. A task whose image is not in memory joins the job of that image.
 ///
-/// A bound widget looks before it starts a task, to show the image at once. The task looks again if one was stored since.
-struct MemoryStage: PipelineStage {
+/// A bound widget looks before it starts a task, to show the image at once. The task looks again if one was stored since. For an
+/// image that has several files, a larger file is also a hit.
+package struct MemoryStage: PipelineStage {
     let context: StageContext
+
+    /// Looks for the image of a binding before its load starts, and notes a miss in the request. A hit that ends the load is
+    /// reported to the observers.
+    /// - Parameter inAnySize: Whether the size is not known yet, so that the largest image is best.
+    /// - Returns: The image to show within the same call, and the response if the load ends with that image.
+    package func hit(
+        forBinding prepared: inout PreparedRequest,
+        inAnySize: Bool
+    ) -> (image: WebImage?, response: ImageResponse?) {
+        guard prepared.request.readTiers.contains(.memory), isAsked(before: prepared.intercepted) else {
+            return (nil, nil)
+        }
+        // The load counts its miss when it starts.
+        let storeCount = memoryCache.storeCount
+        guard let found = hit(for: prepared.request, inAnySize: inAnySize, isRepeated: true) else {
+            prepared.storeCountAtLook = storeCount
+            return (nil, nil)
+        }
+        guard !prepared.request.includesData, ends(prepared.request, found) else { return (found.image, nil) }
+        let response = found.response
+        if observers.isActive {
+            observers.notify(prepared.request.url, .requested)
+            observers.notify(prepared.request.url, .memoryHit)
+            observers.notify(prepared.request.url, .delivered(.memory), with: response)
+        }
+        return (found.image, response)
+    }
+
     func start<Content>(_ task: LoadTask<Content>) {
         guard task.begin() else { return }
         let request = task.request
@@ -27,12 +67,10 @@ struct MemoryStage: PipelineStage {
     /// Ends a task with the image in memory, or shows that image until the load ends.
     private func serves(_ task: ImageTask) -> Bool {
         let request = task.request
+        guard isAsked(before: task.interceptedRequest) else { return false }
         let isRead = request.readTiers.contains(.memory)
-        if let intercepted = task.interceptedRequest {
-            guard isRead, !preparation.interceptsMemoryHits(of: intercepted) else { return false }
-        }
-        let found = isRead ? memory.hit(for: task) : nil
-        if let hit = found, memory.ends(request, hit) {
+        let found = isRead ? hit(for: task) : nil
+        if let hit = found, ends(request, hit) {
             observers.notify(request.url, .memoryHit, of: task)
             deliveryStage.deliver(hit.response, to: task, isNow: true)
             return true
@@ -44,16 +82,78 @@ struct MemoryStage: PipelineStage {
             task.reportNow(partial: hit.image)
         } else {
             observers.notify(request.url, .memoryMiss, of: task)
-            if isRead { showOtherSize(to: task) }
+            // The image at another size is shown until it is loaded at the right size.
+            if isRead, task.wantsPartialImages, let hit = hit(for: request, inAnySize: true, isRepeated: true) {
+                task.reportNow(partial: hit.image.asPreview)
+            }
         }
         return false
     }
 
-    /// Shows the image at another size until it is loaded at the right size.
-    private func showOtherSize(to task: ImageTask) {
-        guard task.wantsPartialImages else { return }
-        if let hit = memory.hit(for: task.request, inAnySize: true, isRepeated: true) {
-            task.reportNow(partial: hit.image.asPreview)
+    /// Ends a task that is about to join its job with an image that was stored since the task started.
+    func servesLater(_ task: ImageTask) -> Bool {
+        guard let hit = hit(for: task, isRepeated: true), ends(task.request, hit) else { return false }
+        observers.notify(task.request.url, .memoryHit, of: task)
+        deliveryStage.deliver(hit.response, to: task)
+        return true
+    }
+
+    /// Whether a task that is about to join its job has to look again, because an image was stored since its last look.
+    func isOutdated(_ task: ImageTask, _ request: ImageRequest) -> Bool {
+        task.storeCountAtLook.load(ordering: .relaxed) != memoryCache.storeCount
+            && request.readTiers.contains(.memory) && !request.cachePolicy.revalidatesCachedImage
+    }
+
+    /// Whether memory is asked before the interceptors of the app, if there are any.
+    private func isAsked(before intercepted: ImageRequest?) -> Bool {
+        intercepted.map { request in
+            !context.dependencies.interceptors.contains { $0.interceptsMemoryHits(of: request) }
+        } ?? true
+    }
+
+    /// The image in memory that answers a task. After a look, only an image that was stored since can answer it.
+    private func hit(for task: ImageTask, isRepeated: Bool = false) -> MemoryHit? {
+        let storeCount = memoryCache.storeCount
+        guard task.storeCountAtLook.exchange(storeCount, ordering: .relaxed) != storeCount else {
+            if !isRepeated { memoryCache.countMiss() }
+            return nil
         }
+        return hit(for: task.request, isRepeated: isRepeated)
+    }
+
+    /// The image in memory that answers a request.
+    /// - Parameters:
+    ///   - inAnySize: Whether the size does not matter yet, so that the largest image is best.
+    ///   - isRepeated: Whether a miss is not counted, because another look of the same load counts it.
+    func hit(for request: ImageRequest, inAnySize: Bool = false, isRepeated: Bool = false) -> MemoryHit? {
+        let larger = request.largerVariants
+        if inAnySize, let hit = hit(among: larger.reversed(), of: request, inAnySize: true) { return hit }
+        if let entry = memoryCache.entry(for: request, inAnySize: inAnySize, isRepeated: isRepeated) {
+            return MemoryHit(entry: entry, url: request.url)
+        }
+        guard inAnySize else { return hit(among: larger, of: request, inAnySize: false) }
+        return hit(among: (0..<(request.variantRank ?? 0)).reversed(), of: request, inAnySize: true)
+    }
+
+    /// The first of several files of an image that memory has.
+    private func hit(among files: some Collection<Int>, of request: ImageRequest, inAnySize: Bool) -> MemoryHit? {
+        for rank in files {
+            let file = request.reading(variant: rank)
+            guard let entry = memoryCache.entry(for: file, inAnySize: inAnySize, isRepeated: true) else { continue }
+            return MemoryHit(entry: entry, url: request.with(variant: rank).url)
+        }
+        return nil
+    }
+
+    /// Whether an image in memory ends a load. If not, the server is asked, because the request wants that or the
+    /// response is stale (RFC 9111, section 4).
+    private func ends(_ request: ImageRequest, _ hit: MemoryHit) -> Bool {
+        let policy = request.cachePolicy
+        guard !policy.revalidatesCachedImage else { return false }
+        // The validators are in the disk cache.
+        guard let time = hit.entry.terms?.staleTime, time < .infinity, policy.validatesStaleImage, dataCache != nil,
+            request.readTiers.contains(.originals)
+        else { return true }
+        return time > clock.now.timeIntervalSince1970
     }
 }
