@@ -137,22 +137,6 @@ public final class LoadTask<Content: Sendable>: Sendable {
         for child in children { child.cancel() }
         dispatcher.dispatch { self.end(with: .failure(.cancelled(self.request.url))) }
     }
-
-    /// The response, once the load has ended. Cancelling the awaiting Swift task cancels the load for all callers that
-    /// await it.
-    /// - Throws: ``ImageError``. Its code is ``ImageError/Code/cancelled`` if the load was cancelled.
-    public var response: LoadResponse<Content> {
-        get async throws(ImageError) {
-            let result = await withTaskCancellationHandler {
-                await withCheckedContinuation { continuation in
-                    addCompletion { continuation.resume(returning: $0) }
-                }
-            } onCancel: {
-                cancel()
-            }
-            return try result.get()
-        }
-    }
 }
 
 extension LoadTask where Content == WebImage {
@@ -191,20 +175,6 @@ extension LoadTask where Content == WebImage {
 
     /// Finishes the task of a binding within this call, on the main thread. Only the first call has an effect.
     package func complete(_ result: ImageResult) { end(with: result) }
-
-    /// The image of the ``response``, once the load has ended.
-    /// - Throws: ``ImageError``. Its code is ``ImageError/Code/cancelled`` if the load was cancelled.
-    public var image: WebImage {
-        get async throws(ImageError) { try await response.image }
-    }
-}
-
-extension LoadTask where Content == Data {
-    /// The bytes of the ``response``, once the load has ended.
-    /// - Throws: ``ImageError``. Its code is ``ImageError/Code/cancelled`` if the load was cancelled.
-    public var data: Data {
-        get async throws(ImageError) { try await response.data }
-    }
 }
 
 // The start and end of a load.

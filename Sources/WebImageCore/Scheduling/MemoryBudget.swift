@@ -13,7 +13,7 @@ package final class MemoryBudget: Sendable {
         private let use: MemoryAccounts.Use
         private let count: Mutex<Int>
 
-        fileprivate init(_ byteCount: Int, for use: MemoryAccounts.Use, _ budget: MemoryBudget) {
+        init(_ byteCount: Int, for use: MemoryAccounts.Use, _ budget: MemoryBudget) {
             (self.use, self.budget) = (use, budget)
             count = Mutex(byteCount)
         }
@@ -46,7 +46,7 @@ package final class MemoryBudget: Sendable {
     let lastingLimit: Int
     /// The bytes of bodies at which no further bodies are read or requested while there are whole bodies to decode.
     let bodyLimit: Int
-    private let accounts: Mutex<MemoryAccounts>
+    let accounts: Mutex<MemoryAccounts>
 
     /// The largest limit of a process for all of its loads, and for decodes.
     package static let largestLimit = 1 << 30
@@ -79,7 +79,7 @@ package final class MemoryBudget: Sendable {
     var lastingWaiterCount: Int { accounts.withLock { $0.waiterCount(.lasting) } }
 
     /// Changes the accounts, and then calls the waiters whose wait is over, while the lock is free.
-    private func change(_ body: (inout MemoryAccounts) -> [MemoryAccounts.Waiter]) {
+    func change(_ body: (inout MemoryAccounts) -> [MemoryAccounts.Waiter]) {
         for waiter in accounts.withLock({ body(&$0) }) { waiter.body() }
     }
 
@@ -101,42 +101,6 @@ package final class MemoryBudget: Sendable {
         return Reservation(max(byteCount, 0), for: use, self)
     }
 
-    // Memory to wait for. Each closure is called within the call, or on a thread that has given memory back.
-
-    /// A ticket for ``waitForDecoding(_:ticket:priority:isSlow:_:)`` or ``whenRoom(toKeep:ticket:_:)``.
-    package func makeTicket() -> WorkQueue.Ticket { WorkQueue.Ticket(accounts.withLock { $0.serial.next() }, of: self) }
-
-    private func wait(_ waiter: MemoryAccounts.Waiter) {
-        change { accounts in
-            accounts.wait(waiter)
-            return accounts.admit(waiter.use)
-        }
-    }
-
-    /// Ends a wait, unless it is over or belongs to another budget.
-    package func cancel(_ ticket: WorkQueue.Ticket) {
-        guard ticket.isOf(self) else { return }
-        var removed: MemoryAccounts.Waiter?
-        change { accounts in
-            removed = accounts.remove(ticket.number)
-            // The waiters behind it may need less.
-            return removed.map { accounts.admit($0.use) } ?? []
-        }
-        // The closure of the waiter is released while the lock is free.
-        withExtendedLifetime(removed) {}
-    }
-
-    /// Moves a waiting decode to the end of another priority.
-    package func setPriority(_ priority: ImagePriority, of ticket: WorkQueue.Ticket) {
-        guard ticket.isOf(self) else { return }
-        change { accounts in
-            guard var waiter = accounts.remove(ticket.number) else { return [] }
-            waiter.rank = priority.rank
-            accounts.wait(waiter)
-            return accounts.admit(waiter.use)
-        }
-    }
-
     /// Takes memory for a decode, unless the decode must wait.
     /// - Parameters:
     ///   - byteCount: The number of bytes, at most ``decodingLimit``.
@@ -145,41 +109,11 @@ package final class MemoryBudget: Sendable {
         take(bounded(byteCount), for: isSlow ? .slowDecode : .decode)
     }
 
-    /// Calls a closure with the memory for a decode, once there is room and the turn of the decode has come.
-    /// - Parameter ticket: The ticket for ``cancel(_:)`` and ``setPriority(_:of:)``.
-    package func waitForDecoding(
-        _ byteCount: Int,
-        ticket: WorkQueue.Ticket,
-        priority: ImagePriority,
-        isSlow: Bool = false,
-        _ body: @escaping @Sendable (Reservation) -> Void
-    ) {
-        let (byteCount, use) = (bounded(byteCount), isSlow ? MemoryAccounts.Use.slowDecode : .decode)
-        wait(
-            MemoryAccounts.Waiter(number: ticket.number, use: use, byteCount: byteCount, rank: priority.rank) {
-                body(Reservation(byteCount, for: use, self))
-            }
-        )
-    }
-
-    private func bounded(_ byteCount: Int) -> Int { min(max(byteCount, 0), decodingLimit) }
+    func bounded(_ byteCount: Int) -> Int { min(max(byteCount, 0), decodingLimit) }
 
     /// Takes memory that may be kept for long.
     /// - Returns: `nil` if there is not enough memory.
     package func keep(_ byteCount: Int) -> Reservation? { take(max(byteCount, 0), for: .lasting) }
-
-    /// Calls a closure once there is that much long-lived memory. Another caller may take it first.
-    /// - Parameter ticket: The ticket for ``cancel(_:)``.
-    func whenRoom(toKeep byteCount: Int, ticket: WorkQueue.Ticket, _ body: @escaping @Sendable () -> Void) {
-        wait(MemoryAccounts.Waiter(number: ticket.number, use: .lasting, byteCount: byteCount, body: body))
-    }
-
-    /// Calls a closure once another body may be read.
-    package func whenRoomForBody(_ body: @escaping @Sendable () -> Void) {
-        wait(MemoryAccounts.Waiter(number: makeTicket().number, use: .body, byteCount: 0, body: body))
-    }
-
-    // Memory that is already in use.
 
     /// Starts to count a body that is arriving.
     package func arrivingBody(_ byteCount: Int = 0) -> Reservation { hold(byteCount, for: .arrivingBody) }

@@ -4,6 +4,21 @@ import WebImageLinux
 
 // Events of the widget and its content.
 extension ImageSlot: ContentObserving {
+    /// Handles that the child was hidden, or replaced by the app. Then the widget itself counts, and a load that has
+    /// waited for the child continues for its completion.
+    func areaChanged() {
+        // This runs in a later turn, when the change is over.
+        MainLoopDispatcher.shared.dispatch { [weak self] in
+            MainActor.assumeIsolated {
+                guard let self else { return }
+                let isAreaMapped = self.target.area.map { gtk_widget_get_mapped($0) != 0 }
+                if isAreaMapped == false { self.target.content?.widgetUnmapped() }
+                if self.isMapped == false { return self.widgetUnmapped() }
+                if case .waitingForMap = self.current?.state { self.widgetMapped() }
+            }
+        }
+    }
+
     func indicatorDidAppear() { target.changed() }
 
     func widgetMapped() {

@@ -75,6 +75,29 @@ extension ImageSlot {
     }
 }
 
+extension SlotLoad {
+    var canRefine: Bool {
+        guard case .shown = state, case .idle = refinement else { return false }
+        return request.sequence == nil && request.options.display != .manual
+    }
+
+    func cancelRefinement() {
+        if case .loading(let task) = refinement { task.cancel() }
+        refinement = .idle
+    }
+
+    /// Allows another refinement after a temporary failure.
+    func allowRefinement() {
+        if case .failed(isTransient: true) = refinement { refinement = .idle }
+    }
+
+    /// Whether an image with several files has a file that fits a size better than the loaded one.
+    func hasLargerVariant(for size: DecodeSize, on widget: WidgetReference?) -> Bool {
+        guard let variantRank else { return false }
+        return manager.variantRank(for: makeRequest(size, for: widget)).map { $0 > variantRank } ?? false
+    }
+}
+
 extension WebImage {
     /// Whether the image was decoded at a smaller size than its file.
     fileprivate var hasMorePixels: Bool {

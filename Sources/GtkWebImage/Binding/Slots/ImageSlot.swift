@@ -68,65 +68,11 @@ final class ImageSlot {
         parent.connect("notify::child") { [weak self] in self?.areaChanged() }
     }
 
-    /// Handles that the child was hidden, or replaced by the app. Then the widget itself counts, and a load that has
-    /// waited for the child continues for its completion.
-    private func areaChanged() {
-        // This runs in a later turn, when the change is over.
-        MainLoopDispatcher.shared.dispatch { [weak self] in
-            MainActor.assumeIsolated {
-                guard let self else { return }
-                let isAreaMapped = self.target.area.map { gtk_widget_get_mapped($0) != 0 }
-                if isAreaMapped == false { self.target.content?.widgetUnmapped() }
-                if self.isMapped == false { return self.widgetUnmapped() }
-                if case .waitingForMap = self.current?.state { self.widgetMapped() }
-            }
-        }
-    }
-
     /// Whether the part that shows the image is on screen; `nil` without a widget.
     var isMapped: Bool? {
         guard let widget else { return nil }
         guard let shown = target.hasArea ? target.area ?? widget.pointer : widget.pointer else { return false }
         return gtk_widget_get_mapped(shown) != 0
-    }
-
-    // What the app calls
-
-    func cancel() {
-        guard let task = current?.task else { return }
-        laterRetry.cancel()
-        current?.networkObservation = nil
-        task.cancel()
-        // A load that has left its window with the widget would otherwise restart in another window.
-        guard current?.task === task, case .detached = current?.state else { return }
-        // Objects of the app that are released with its handlers may use the widget.
-        withExtendedLifetime(current.take()) {}
-    }
-
-    /// Cancels the load and shows a placeholder, or nothing.
-    func clear(_ placeholder: ImagePlaceholder?, _ manager: @autoclosure () -> ImageManager) {
-        end(.cancelled)
-        // This comes last, because an observer of the progress may set another image.
-        defer { updateProgress(of: nil) { $0.reset(to: .idle) } }
-        show(placeholder, manager())
-        startPlaceholderIfVisible(target.decodeSize())
-    }
-
-    /// Cancels the load and shows an image of the app.
-    func show(_ image: WebImage, _ transition: ImageTransition?, focus: ImagePoint) {
-        end(.cancelled)
-        defer { updateProgress(of: nil) { $0.reset(to: .shown) } }
-        guard target.attach() else { return }
-        target.content?.show(image, transition: transition, focus: focus)
-        target.changed()
-    }
-
-    /// Detaches the load from the widget without cancelling it.
-    func release() -> ImageTask? {
-        let task = current?.task
-        end(.finishes)
-        updateProgress(of: nil) { $0.reset(to: target.image == nil ? .idle : .shown) }
-        return task
     }
 
     /// Changes the observed progress of a load. An observer is called before the change and may set another image,
@@ -163,39 +109,8 @@ final class ImageSlot {
         return task
     }
 
-    /// Adds a completion to the current load if it is for the same image. The load is not disturbed, and the widget is
-    /// changed only if it shows something else than the paintable.
-    private func join(_ load: SlotLoad, with request: BindingRequest, _ completion: Completion?) -> ImageTask? {
-        let task = load.task
-        guard !task.isCancelled, load.takesMore, load.request.isEquivalent(to: request) else { return nil }
-        // The image stays on display while the server is asked again.
-        if load.isShown, let image = request.image, load.manager.loadsShownImage(of: image) { return nil }
-        load.allowRefinement()
-        // The app may have put other content into the widget since then.
-        if request.options.display != .manual, target.attach() { target.changed() }
-        if let completion {
-            task.addCompletion { result in MainActor.assumeIsolated { completion(result) } }
-        }
-        if request.progress != nil || request.partial != nil { addHandlers(of: request) }
-        return task
-    }
-
-    /// Clears the widget for a caller without a URL, or shows its error placeholder. The task fails in a later turn.
-    private func clear(for request: BindingRequest, by manager: ImageManager, _ completion: Completion?) -> ImageTask {
-        end(request.options.previousLoad)
-        let failure = request.options.display == .manual ? nil : configuration.errorPlaceholder
-        clear(failure ?? request.placeholder, manager)
-        accessibility.hasFailed = failure != nil && current == nil
-        // A task has a request, although there is nothing to load.
-        let nothing = ImageRequest(url: URL(filePath: "/"))
-        let task = ImageTask(binding: nothing, in: manager.pipeline, completion: completion)
-        let error = ImageError.noURL(remedy: "Call clearImage() to clear a widget.")
-        MainLoopDispatcher.shared.dispatch { task.complete(.failure(error)) }
-        return task
-    }
-
     /// Ends the current load.
-    private func end(_ fate: BindingOptions.PreviousLoad, staysBusy: Bool = false) {
+    func end(_ fate: BindingOptions.PreviousLoad, staysBusy: Bool = false) {
         placeholderLoad = nil
         let ended = current.take()
         laterRetry.cancel()
@@ -325,27 +240,8 @@ final class ImageSlot {
         )
     }
 
-    private func receive(partial image: WebImage, of task: ImageTask) {
-        guard let load = current, isCurrent(task) else { return }
-        // A load that an unmap has interrupted starts from nothing, while the widget still shows what had arrived.
-        if image.isThumbnail, load.showsPartialImage, load.partialImage?.isThumbnail == false { return }
-        load.partialImage = image
-        let requests = load.requests
-        showPartial(image)
-        for request in requests where isCurrent(task) { request.partial?(image) }
-    }
-
     /// Whether a load is neither superseded nor cancelled. A handler of the app may have done either.
     func isCurrent(_ task: ImageTask) -> Bool { current?.task === task && !task.isCancelled }
-
-    func showPartial(_ image: WebImage) {
-        // The first partial image may appear with a transition. Later ones only get sharper and must not blink.
-        let isContinued = current?.showsPartialImage == true
-        let animated = target.image == nil && configuration.transition?.isForNetworkOnly != true
-        show(image, animated: animated, isContinued ? .sameImage : .newImage)
-        current?.showsPartialImage = true
-        current?.showsPreview = image.isPreview
-    }
 
     /// Puts an image into the widget.
     /// - Parameters:

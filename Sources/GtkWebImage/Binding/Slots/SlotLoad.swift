@@ -124,32 +124,11 @@ final class SlotLoad {
 
     var wantsProgress: Bool { request.progress != nil || joined.contains { $0.progress != nil } }
 
-    var canRefine: Bool {
-        guard case .shown = state, case .idle = refinement else { return false }
-        return request.sequence == nil && request.options.display != .manual
-    }
-
-    func cancelRefinement() {
-        if case .loading(let task) = refinement { task.cancel() }
-        refinement = .idle
-    }
-
-    /// Allows another refinement after a temporary failure.
-    func allowRefinement() {
-        if case .failed(isTransient: true) = refinement { refinement = .idle }
-    }
-
     /// The size to decode at; `nil` while the widget has none.
     /// - Parameter scale: The device scale of the widget, if it is known.
     func decodeSize(in target: any SlotTarget, scale: Double? = nil) -> DecodeSize? {
         if let size = request.image?.decodeSize { return size }
         return scale.map { target.decodeSize(scale: $0) } ?? target.decodeSize()
-    }
-
-    /// Whether an image with several files has a file that fits a size better than the loaded one.
-    func hasLargerVariant(for size: DecodeSize, on widget: WidgetReference?) -> Bool {
-        guard let variantRank else { return false }
-        return manager.variantRank(for: makeRequest(size, for: widget)).map { $0 > variantRank } ?? false
     }
 
     /// The request to load.

@@ -14,9 +14,9 @@ final class WidgetSlots {
     let widget: WidgetReference?
     /// The manager of all images of the widget; `nil` for the shared one.
     var manager: ImageManager?
-    private var slots: [OperationKey: ImageSlot] = [:]
+    private(set) var slots: [OperationKey: ImageSlot] = [:]
     /// Loads that the app tied to the widget.
-    private var appTasks: [OperationKey: ImageTask] = [:]
+    var appTasks: [OperationKey: ImageTask] = [:]
     /// The target of a widget that is a GtkPicture, in its normal state. Like the next two, it also serves the other states.
     private lazy var picture = widget.map { PictureTarget($0) }
     /// The GtkPicture in a widget with one child.
@@ -31,7 +31,7 @@ final class WidgetSlots {
     }
     /// Created for the first image that loads.
     private(set) lazy var accessibility = widget.map { WidgetAccessibility($0) }
-    private var listensToClicks = false
+    var listensToClicks = false
     private var followsWindow = false
 
     private init(_ widget: WidgetReference?) {
@@ -90,78 +90,12 @@ final class WidgetSlots {
         return slot
     }
 
-    // Loads without an image of this widget
-
-    func task(for key: OperationKey) -> ImageTask? {
-        appTasks[key] ?? slots[key]?.current?.task
-    }
-
-    func removeTask(for key: OperationKey) -> ImageTask? {
-        appTasks.removeValue(forKey: key) ?? slots[key]?.release()
-    }
-
-    func setTask(_ task: ImageTask, for key: OperationKey) {
-        removeTask(for: key)?.cancel()
-        appTasks[key] = task
-    }
-
     /// Cancels the load that the app tied to the key, because another image is set under it.
     func cancelAppTask(for key: OperationKey) {
         if !appTasks.isEmpty { appTasks.removeValue(forKey: key)?.cancel() }
     }
 
-    /// Cancels the load under a key.
-    func cancel(_ key: OperationKey) {
-        appTasks[key]?.cancel()
-        slots[key]?.cancel()
-    }
-
-    /// Cancels the loads under all keys.
-    func cancelAll() {
-        for task in appTasks.values { task.cancel() }
-        for slot in slots.values { slot.cancel() }
-    }
-
-    /// The loads under all keys that have not ended, including waiting ones.
-    var runningTasks: [ImageTask] {
-        (slots.values.compactMap { $0.current?.task } + appTasks.values).filter { !$0.isFinished }
-    }
-
-    /// The images under all keys. A paintable has none, because its widgets are unknown.
-    var boundImages: [BoundImage] {
-        guard let pointer = widget?.pointer else { return [] }
-        return slots.values.compactMap { slot in
-            slot.current?.imageInStyle.map {
-                BoundImage(widget: WidgetPointer(UnsafeMutableRawPointer(pointer)), request: $0)
-            }
-        }
-    }
-
-    // Events
-
-    func resume() {
-        forEach { $0.widgetResumed() }
-    }
-
-    /// Makes a click retry failed loads.
-    func listenToClicks() {
-        guard !listensToClicks, let pointer = widget?.pointer else { return }
-        listensToClicks = true
-        let object = UnsafeMutableRawPointer(pointer)
-        if object.isInstance(of: gtk_entry_get_type()) {
-            // The icons of an entry handle clicks on them.
-            object.connectWithArgument("icon-press") { [weak self] position in
-                let key = EntryIconPosition(native: position).key
-                self?.slots[key]?.widgetClicked()
-            }
-            return
-        }
-        let gesture = gtk_gesture_click_new()!
-        UnsafeMutableRawPointer(gesture).connect("pressed") { [weak self] in self?.forEach { $0.widgetClicked() } }
-        gtk_widget_add_controller(pointer, gesture)
-    }
-
-    private func forEach(_ body: (ImageSlot) -> Void) {
+    func forEach(_ body: (ImageSlot) -> Void) {
         MainThreadMeter.measure { slots.values.forEach(body) }
     }
 

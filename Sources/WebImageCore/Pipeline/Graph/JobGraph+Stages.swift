@@ -60,45 +60,6 @@ extension JobGraph {
         return startFetch(fetch)
     }
 
-    /// Ends a look-up that found the image: the job does not need its fetch.
-    /// - Returns: The priority of the job; `nil` when bytes arrived first.
-    mutating func useRendition(_ id: Job.ID, isStale: Bool = false) -> (priority: ImagePriority, effects: [Effect])? {
-        guard let job = jobs[id], case .lookingUp(let fetch, _) = job.phase else { return nil }
-        updateJob(id) { ($0.phase, $0.isStale) = (.decoding(nil), isStale) }
-        endPreview(of: id)
-        updateFetch(fetch) { $0.jobs.removeAll { $0 == id } }
-        return (job.priority, leaveFetch(fetch))
-    }
-
-    /// Reverts ``useRendition(_:)``: the rendition is damaged, so the bytes are needed after all.
-    mutating func discardRendition(_ id: Job.ID) -> [Effect] {
-        guard let job = jobs[id], case .decoding = job.phase, let task = job.tasks.first else { return [] }
-        let fetch = fetch(job.key.fetch, for: task.request, age: Serial.nextAge(), priority: task.priority)
-        updateFetch(fetch) { $0.jobs.append(id) }
-        updateJob(id) { ($0.phase, $0.isStale) = (.waiting(fetch), false) }
-        return startFetch(fetch) + updatePriority(of: fetch)
-    }
-
-    /// Refreshes an image for its next use: after the first of the jobs that show it has ended, or at once if there is none.
-    mutating func refresh(_ request: ImageRequest, after jobs: [Job.ID]) -> [Effect] {
-        for id in jobs { updateJob(id) { $0.isStale = true } }
-        return jobs.isEmpty ? [.refresh(request)] : []
-    }
-
-    /// Fetches bytes again that turned out to be incomplete, as after a failed attempt.
-    mutating func fetchAgain(_ id: Job.ID, after data: FetchedData, _ error: ImageError) -> [Effect] {
-        endPreview(of: id)
-        let effects = discardRendition(id)
-        guard let fetch = jobs[id]?.fetch, case .lookUpOriginal? = effects.first else { return effects }
-        updateFetch(fetch) { fetch in
-            fetch.phase = .starting
-            fetch.failures = data.failures.earlier
-            fetch.attemptStart = data.failures.start
-            fetch.attemptCount = fetch.failures.count + 1
-        }
-        return [.recover(fetch, error)]
-    }
-
     /// Starts a fetch that is still pending.
     mutating func startFetch(_ id: Fetch.ID) -> [Effect] {
         guard let fetch = fetches[id], case .pending = fetch.phase else { return [] }
@@ -135,30 +96,6 @@ extension JobGraph {
     /// Whether all jobs of a fetch need the bytes.
     func isNeededByAll(_ id: Fetch.ID) -> Bool {
         fetches[id]?.jobs.allSatisfy { jobs[$0]?.isLookingUp == false } ?? false
-    }
-
-    /// Keeps an original that the server is to validate.
-    /// - Parameter isAnswer: Whether the entry may be used when the server is unreachable. Default: yes.
-    mutating func validate(_ entry: CacheEntry, in id: Fetch.ID, isAnswer: Bool = true) {
-        guard let fetch = fetches[id] else { return }
-        var head = entry
-        head.data = Data()
-        updateFetch(id) { fetch in
-            fetch.validation = .original(head, isAnswer: isAnswer)
-            fetch.wantsStreaming = false
-        }
-        for job in fetch.jobs { endPreview(of: job) }
-    }
-
-    /// Makes a fetch read the original that it will use. If that is gone, the loader is asked again for the whole body.
-    mutating func readConfirmed(_ id: Fetch.ID, _ confirmation: Confirmation) -> [Effect] {
-        guard let fetch = fetches[id] else { return [] }
-        // The operation of the attempt is an object of the loader, so it is released while the lock is free.
-        releaseLater(fetch)
-        updateFetch(id) { fetch in
-            (fetch.phase, fetch.validation) = (.lookingUp(nil), .confirmed(confirmation))
-        }
-        return [.lookUpOriginal(id, fetch.priority)]
     }
 }
 
@@ -236,11 +173,6 @@ extension JobGraph {
         updateAttempt(of: id) { $0.progress = (received, expected) }
     }
 
-    /// Whether the caches have an image for a fetch that is too old to be used without the server.
-    func hasCachedImage(_ id: Fetch.ID) -> Bool {
-        if case .none? = fetches[id]?.validation { false } else { fetches[id] != nil }
-    }
-
     /// How much of the file of a job has arrived, from 0 to 1; 1 once the loader has ended.
     func arrivedShare(of id: Job.ID, pixelCount: Int) -> Double {
         let attempt = jobs[id]?.fetch.flatMap { fetches[$0]?.attempt }
@@ -258,31 +190,6 @@ extension JobGraph {
         }
     }
 
-    /// Makes a fetch wait for its next attempt.
-    mutating func beginBackoff(_ id: Fetch.ID, after error: ImageError, at now: Date) {
-        guard let fetch = fetches[id] else { return }
-        // The operation of the attempt is an object of the loader, so it is released while the lock is free.
-        releaseLater(fetch)
-        updateFetch(id) { fetch in
-            fetch.phase = .backingOff
-            fetch.failures.append(fetch.attempt(failingWith: error, at: now))
-            fetch.attemptStart = nil
-            if error.code == .offline { fetch.hasWaitedForNetwork = true }
-        }
-    }
-
-    /// Asks the loader again, unless the backoff after this attempt has already ended.
-    mutating func endBackoff(_ id: Fetch.ID, afterAttempt attempt: Int) -> [Effect] {
-        guard let fetch = fetches[id], case .backingOff = fetch.phase, fetch.attemptCount == attempt else { return [] }
-        updateFetch(id) { $0.phase = .starting }
-        return [.load(id)]
-    }
-
-    /// Ends every backoff, because the network is back.
-    mutating func endAllBackoffs() -> [Effect] {
-        fetches.flatMap { endBackoff($0.key, afterAttempt: $0.value.attemptCount) }
-    }
-
     /// Ends a fetch that has its bytes. Its jobs decode them.
     mutating func finishFetch(_ id: Fetch.ID) -> [(id: Job.ID, priority: ImagePriority, wantsThumbnail: Bool)] {
         guard let fetch = removeFetch(id) else { return [] }
@@ -294,119 +201,15 @@ extension JobGraph {
         }
     }
 
-    /// Ends a fetch that failed, and the jobs that wait for it.
-    /// - Returns: The tasks of these jobs.
-    mutating func failFetch(_ id: Fetch.ID) -> [ImageTask] {
-        guard let fetch = removeFetch(id) else { return [] }
-        // The rendition cache may still answer these jobs. If not, they fetch the bytes again.
-        let lookingUp = fetch.jobs.filter { jobs[$0]?.isLookingUp == true }
-        if let task = lookingUp.first.flatMap({ jobs[$0]?.tasks.first }),
-            let priority = lookingUp.compactMap({ jobs[$0]?.priority }).max()
-        {
-            let next = Fetch.ID(number: Serial.nextAge())
-            insertFetch(next, fetch.key, for: task.request, priority: priority)
-            updateFetch(next) { $0.jobs = lookingUp }
-            for id in lookingUp {
-                updateJob(id) { job in
-                    if case .lookingUp(_, let ticket) = job.phase { job.phase = .lookingUp(next, ticket) }
-                }
-                endPreview(of: id)
-            }
-        }
-        return fetch.jobs.filter { !lookingUp.contains($0) }.flatMap { finishJob($0) }
-    }
-
     /// Mutates the attempt in place: a copy would copy the array of chunks each time.
     @discardableResult
-    private mutating func updateAttempt<R>(of id: Fetch.ID, _ body: (inout Fetch.Attempt) -> R) -> R? {
+    mutating func updateAttempt<R>(of id: Fetch.ID, _ body: (inout Fetch.Attempt) -> R) -> R? {
         updateFetch(id) { fetch -> R? in
             guard case .loading(var attempt) = fetch.phase else { return nil }
             fetch.phase = .starting
             defer { fetch.phase = .loading(attempt) }
             return body(&attempt)
         } ?? nil
-    }
-}
-
-// Helpers of stage 4: partial and stale images.
-extension JobGraph {
-    /// Prepares a job for partial images, if they are of use.
-    mutating func startProgressiveDecoding(of id: Job.ID) -> [Effect] {
-        guard let job = jobs[id], case .none = job.preview, let fetch = job.fetch.flatMap({ fetches[$0] }) else {
-            return []
-        }
-        // Partial images are of no use if a whole image is shown in the meantime, or after an attempt that broke off.
-        guard case .none = fetch.validation, job.rendition == nil, fetch.attemptCount < 2 else { return [] }
-        let attempt = fetch.attempt
-        guard attempt?.hasDroppedStream != true else { return [] }
-        updateJob(id) { $0.preview = .progressive(ProgressiveDecoding(pending: attempt?.chunks ?? [])) }
-        guard !fetch.wantsStreaming, let fetchID = job.fetch else { return [] }
-        updateFetch(fetchID) { $0.wantsStreaming = true }
-        return attempt?.operation.map { [.startStreaming($0)] } ?? []
-    }
-
-    /// Keeps bytes for jobs that join later, and passes them to jobs that decode partial images.
-    /// - Returns: The jobs that have work but no thread.
-    mutating func append(
-        _ chunk: Data,
-        to id: Fetch.ID,
-        _ budget: MemoryBudget
-    ) -> [(id: Job.ID, priority: ImagePriority)] {
-        guard updateAttempt(of: id, { $0.hasDroppedStream }) == false else { return [] }
-        guard !budget.isFullOfBodies else {
-            dropStream(of: id)
-            return []
-        }
-        updateAttempt(of: id) { attempt in
-            attempt.chunks.append(chunk)
-            let streamed = attempt.streamed ?? budget.arrivingBody()
-            streamed.byteCount += chunk.count
-            attempt.streamed = streamed
-        }
-        return (fetches[id]?.jobs ?? []).compactMap { job in
-            guard updateProgressiveDecoding(of: job, { $0.append(chunk) }) == true else { return nil }
-            return (job, jobs[job]?.priority ?? .normal)
-        }
-    }
-
-    /// Ends the partial images of an attempt. The whole file is decoded later.
-    private mutating func dropStream(of id: Fetch.ID) {
-        guard let fetch = fetches[id] else { return }
-        releaseLater(fetch)
-        updateAttempt(of: id) { attempt in
-            attempt.hasDroppedStream = true
-            attempt.chunks = []
-            attempt.streamed = nil
-        }
-        for job in fetch.jobs { abandonPartialImages(of: job) }
-    }
-
-    /// - Returns: `nil` when the job has no partial images.
-    @discardableResult
-    mutating func updateProgressiveDecoding<R>(of id: Job.ID, _ body: (inout ProgressiveDecoding) -> R) -> R? {
-        updateJob(id) { job -> R? in
-            guard case .progressive(var decoding) = job.preview else { return nil }
-            job.preview = .none
-            defer { job.preview = .progressive(decoding) }
-            return body(&decoding)
-        } ?? nil
-    }
-
-    /// - Returns: The jobs with a task that shows stale images.
-    mutating func beginStaleImages(of id: Fetch.ID) -> [(id: Job.ID, job: Job)] {
-        (fetches[id]?.jobs ?? []).compactMap { id in
-            guard let job = jobs[id], job.tasks.contains(where: \.wantsPreview) else { return nil }
-            if case .stale = job.preview { return nil }
-            updateJob(id) { $0.preview = .stale(.decoding(nil, answer: nil)) }
-            return (id, job)
-        }
-    }
-
-    /// - Returns: The bytes that arrived during the decode of the stale image. They must be decoded now.
-    mutating func endStaleImage(_ image: WebImage?, of id: Job.ID) -> FetchedData? {
-        guard case .stale(.decoding(_, let answer)) = jobs[id]?.preview else { return nil }
-        updateJob(id) { $0.preview = .stale(.decoded(image)) }
-        return answer
     }
 }
 

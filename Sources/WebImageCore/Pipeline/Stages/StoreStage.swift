@@ -3,8 +3,8 @@ import FoundationEssentials
 /// Stage 6, on the decode queue and the I/O queue: the original on disk, the memory cache and, after delivery, the rendition.
 struct StoreStage: PipelineStage {
     let context: StageContext
-    private var writer: DiskWriter { context.writer }
-    private var storeOrder: StoreOrder { context.dependencies.storeOrder }
+    var writer: DiskWriter { context.writer }
+    var storeOrder: StoreOrder { context.dependencies.storeOrder }
 
     /// Prepares an image for display, and stores it in the memory cache.
     /// - Parameters:
@@ -168,61 +168,6 @@ extension StoreStage {
         }
         writer.schedule()
     }
-
-    /// Updates an entry with the header fields of a 304 (RFC 9111, section 4.3.4).
-    func renew(_ entry: CacheEntry, with response: ResponseMetadata) -> CacheEntry {
-        var entry = entry
-        entry.response = renewed(entry.response, by: response)
-        guard let dataCache else { return entry }
-        if CacheDirectives(response.cacheControl).isNoStore {
-            removeFromDisk(entry.key)
-        } else {
-            // Data that the app has attached in the meantime must stay.
-            dataCache.renew(entry) { $0.response = renewed($0.response, by: response) }
-            writer.schedule()
-        }
-        return entry
-    }
-
-    private func renewed(_ response: ResponseMetadata, by newer: ResponseMetadata) -> ResponseMetadata {
-        response.renewed(by: newer).living(for: nil, from: clock.now)
-    }
-
-    /// Removes an entry that is intact but not an image.
-    func removeUndecodable(_ data: FetchedData, _ request: ImageRequest) {
-        guard data.origin != .loader, versions.isCurrent(data.mark, of: request.sourceKey) else { return }
-        removeFromDisk(request.sourceKey)
-    }
-
-    /// Removes the original and all renditions of a URL, in the background.
-    func removeFromDisk(_ key: String) {
-        removeOriginal(key)
-        ioQueue.submit(priority: .veryLow) { [renditions] in renditions.cache?.removeVariants(of: key) }
-    }
-
-    /// - Parameter version: The mark of bytes that replace the original but are not kept.
-    private func removeOriginal(_ key: String, for version: ImageVersions.Mark? = nil) {
-        let mark = versions.mark()
-        ioQueue.submit(priority: .veryLow) { [dataCache, storeOrder, versions] in
-            storeOrder.perform(key) {
-                guard versions.isCurrent(mark, of: key) else { return }
-                dataCache?.remove(key)
-                if let version { versions.change(key, to: version) }
-            }
-        }
-    }
-
-    /// Adds a ThumbHash to an original that was stored without one.
-    private func addThumbHash(of image: WebImage, to entry: CacheEntry) {
-        guard context.dependencies.keepsThumbHashes, entry.thumbHash == nil, let dataCache else { return }
-        ioQueue.submit(priority: .veryLow) { [writer] in
-            // The original may have been replaced or removed in the meantime.
-            guard dataCache.metadata(for: entry.key)?.storedAt == entry.storedAt else { return }
-            let hash = image.upright.flatMap { ThumbHash(of: $0) }
-            dataCache.renew(entry) { $0.thumbHash = hash }
-            writer.schedule()
-        }
-    }
 }
 
 // Renditions.
@@ -244,26 +189,6 @@ extension StoreStage {
         guard versions.isCurrent(data.mark, of: key) else { return }
         cache.store(entry)
         if !versions.isCurrent(data.mark, of: key) { cache.outdateVariants(of: key) }
-        writer.schedule()
-    }
-
-    /// Removes the renditions of an outdated version of an image. Lookups stop finding them at once.
-    func outdateRenditions(of key: String) {
-        guard let cache = renditions.cache else { return }
-        cache.outdateVariants(of: key)
-        writer.schedule()
-    }
-
-    /// Updates the renditions of a fetch, whose original is no longer cached, with the header fields of a 304.
-    func renewRenditions(of id: JobGraph.Fetch.ID, with response: ResponseMetadata) {
-        guard let cache = renditions.cache else { return }
-        let (found, key) = graph.withLock { ($0.renditions(of: id), $0.fetches[id]?.key.url) }
-        guard let key, !found.isEmpty else { return }
-        if CacheDirectives(response.cacheControl).isNoStore { return removeFromDisk(key) }
-        for (var entry, mark) in found where versions.isCurrent(mark, of: key) {
-            entry.response = renewed(entry.response, by: response)
-            cache.storeRenewed(entry)
-        }
         writer.schedule()
     }
 }

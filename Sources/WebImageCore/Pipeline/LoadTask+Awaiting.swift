@@ -1,0 +1,35 @@
+public import FoundationEssentials
+
+extension LoadTask {
+    /// The response, once the load has ended. Cancelling the awaiting Swift task cancels the load for all callers that
+    /// await it.
+    /// - Throws: ``ImageError``. Its code is ``ImageError/Code/cancelled`` if the load was cancelled.
+    public var response: LoadResponse<Content> {
+        get async throws(ImageError) {
+            let result = await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    addCompletion { continuation.resume(returning: $0) }
+                }
+            } onCancel: {
+                cancel()
+            }
+            return try result.get()
+        }
+    }
+}
+
+extension LoadTask where Content == WebImage {
+    /// The image of the ``response``, once the load has ended.
+    /// - Throws: ``ImageError``. Its code is ``ImageError/Code/cancelled`` if the load was cancelled.
+    public var image: WebImage {
+        get async throws(ImageError) { try await response.image }
+    }
+}
+
+extension LoadTask where Content == Data {
+    /// The bytes of the ``response``, once the load has ended.
+    /// - Throws: ``ImageError``. Its code is ``ImageError/Code/cancelled`` if the load was cancelled.
+    public var data: Data {
+        get async throws(ImageError) { try await response.data }
+    }
+}
