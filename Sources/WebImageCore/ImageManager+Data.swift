@@ -42,8 +42,13 @@ extension ImageManager {
         return task
     }
 
-    /// Starts to load the bytes of a URL, as ``data(for:)`` does, with callbacks on your own dispatcher. The parameters are
-    /// those of ``loadData(_:progress:completion:)``.
+    /// Starts to load the bytes of a URL, as ``data(for:)`` does, with callbacks on your own dispatcher.
+    /// - Parameters:
+    ///   - request: A URL or an ``ImageRequest``.
+    ///   - dispatcher: Where the callbacks are called.
+    ///   - progress: Receives the number of bytes so far, and the length of the body if the server states it. Default: no progress.
+    ///   - completion: Called exactly once.
+    /// - Returns: A handle to cancel the load, to change its priority, or to await it.
     @discardableResult
     public func loadData(
         _ request: some ImageRequestConvertible,

@@ -159,11 +159,18 @@ public final class ImageManager: Sendable {
         return start(request, on: dependencies.dispatcher, handlers)
     }
 
-    /// Starts to load an image, with callbacks on your own dispatcher. The parameters are those of
-    /// ``load(_:progress:partial:completion:)``.
+    /// Starts to load an image, with callbacks on your own dispatcher.
     ///
     /// An image in the memory cache is delivered before this call returns, if the call is made where the dispatcher
     /// delivers.
+    /// - Parameters:
+    ///   - request: A URL or an ``ImageRequest``.
+    ///   - dispatcher: Where the callbacks are called.
+    ///   - progress: Receives the number of bytes so far, and the length of the body if the server states it. Default: no progress.
+    ///   - partial: Receives partial images with ``ImageRequest/Loading/progressive``, and the cached image with
+    ///     ``ImageRequest/CachePolicy-swift.enum/refresh``. Default: none are made.
+    ///   - completion: Called exactly once.
+    /// - Returns: A handle to cancel the load, to change its priority, or to await it.
     @discardableResult
     public func load(
         _ request: some ImageRequestConvertible,

@@ -55,7 +55,7 @@ struct DrawingContext {
         ) { body(inner) }
     }
 
-    /// Draws the box so that the widget shows the part around a point.
+    /// Draws the box so that the widget shows the part around a point. With the middle as the point, this changes nothing.
     func focused(on focus: ImagePoint, _ body: (DrawingContext) -> Void) {
         guard !overhang.isEmpty else { return body(self) }
         moved(x: overhang.shift(to: focus.x, \.width, of: width), y: overhang.shift(to: focus.y, \.height, of: height))

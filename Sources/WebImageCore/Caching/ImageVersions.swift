@@ -8,7 +8,7 @@ package final class ImageVersions: Sendable {
     /// The moment at which bytes were read or arrived. No two are equal.
     package struct Mark: Sendable, Equatable {
         fileprivate let number: UInt64
-        /// Whether other bytes were already newer.
+        /// Whether the bytes were already replaced or removed when they got the mark.
         fileprivate var isOutdated = false
     }
 

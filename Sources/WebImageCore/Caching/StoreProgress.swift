@@ -19,7 +19,7 @@ final class StoreProgress: Sendable {
     /// Whether nothing has been stored yet.
     var isUnstored: Bool { state.withLock { $0.phase.rawValue < Phase.storing.rawValue } }
 
-    /// Enters a later phase, unless another job has. Storing ends with the call.
+    /// Runs a closure in a later phase, unless a job has entered that phase. The phase `storing` ends with the call.
     /// - Parameter body: Receives the phase before.
     func enter(_ next: Phase, _ body: (_ last: Phase) -> Void) {
         let last = state.withLock { state -> Phase? in

@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// A helper of stage 5: finds a thread and memory for the decode of a job.
 ///
 /// A decode without memory gives its thread back and is submitted again once there is memory, at the priority that its job
@@ -77,7 +79,7 @@ struct DecodeRun<Value: Sendable>: Sendable {
     var original: FetchedData?
     /// The number of pixels that the decoder found when the reserved memory was too small.
     var pixelCount: Int?
-    /// Ends a job whose image is known by now. Returns whether it has.
+    /// Ends a job that need not decode any longer. Returns whether it has. Asked again after each wait.
     var endsEarly: (@Sendable (JobGraph.Job) -> Bool)?
     /// Receives the image of the rendition and the time that decoding it took.
     let show: @Sendable (JobGraph.Job, WebImage, Duration) -> Value
@@ -95,6 +97,16 @@ struct DecodeMemory {
     let pixelCount: Int
     /// The bytes that are needed after decoding.
     fileprivate let final: Int
+
+    /// Decodes a whole file into the pixel format of the request.
+    /// - Parameter begun: The image, if an incremental decoder has already decoded the file.
+    func image(of data: Data, begun: WebImage? = nil, isCancelled: () -> Bool) throws(ImageError) -> WebImage {
+        let image =
+            if let begun { begun } else {
+                try plan.coder.decode(data, options: plan.options, holding: reservation, isCancelled: isCancelled)
+            }
+        return plan.options.pixelFormat.map { image.converted(to: $0) } ?? image
+    }
 
     /// Gives back what only decoding needs.
     func endDecoding() { reservation.shrink(to: final) }

@@ -15,7 +15,7 @@ struct DecodePlan: Sendable {
     /// The format of the file.
     let format: ImageFormat
     /// Whether a transformer may change the pixels, or an encoder make a rendition.
-    let isChanged: Bool
+    var isChanged: Bool
     var options: DecodeOptions
 
     /// Whether decoding can take seconds.
@@ -24,12 +24,12 @@ struct DecodePlan: Sendable {
 
 /// Chooses how the image of a request is made from bytes, and runs the transformer. It uses neither queues nor the graph.
 package final class ImageMaker: Sendable {
-    private let parts: Pipeline.Dependencies
+    private let dependencies: Pipeline.Dependencies
     /// The formats that need no further check.
     private let allowedFormats: Set<ImageFormat>
 
     package init(_ dependencies: Pipeline.Dependencies) {
-        parts = dependencies
+        self.dependencies = dependencies
         allowedFormats = dependencies.formats.everywhere
     }
 
@@ -38,7 +38,7 @@ package final class ImageMaker: Sendable {
             url: request.url,
             size: request.resolvedDecodeSize,
             scale: request.scale,
-            maximumPixelCount: parts.maximumPixelCount
+            maximumPixelCount: dependencies.maximumPixelCount
         )
         options.isFirstFrameOnly = request.isFirstFrameOnly
         options.formatHint = request.formatHint
@@ -48,8 +48,8 @@ package final class ImageMaker: Sendable {
             options.appliesOrientation = request.appliesOrientation
         }
         options.convertsToSRGB = request.convertsToSRGB
-        options.budget = parts.budget
-        options.keepsWideColors = parts.keepsWideColors && request.convertsToSRGB
+        options.budget = dependencies.budget
+        options.keepsWideColors = dependencies.keepsWideColors && request.convertsToSRGB
         return options
     }
 
@@ -60,20 +60,25 @@ package final class ImageMaker: Sendable {
         as format: ImageFormat,
         of request: ImageRequest
     ) throws(ImageError) -> any ExtendedDecoding {
-        if !allowedFormats.contains(format) { try parts.formats.check(format, url: request.url) }
-        let coder = try parts.coders.decoder(for: data, as: format, url: request.url, preferring: request.decoder)
+        if !allowedFormats.contains(format) { try dependencies.formats.check(format, url: request.url) }
+        let coder = try dependencies.coders.decoder(
+            for: data,
+            as: format,
+            url: request.url,
+            preferring: request.decoder
+        )
         // A format without a descriptor belongs to the app or was installed on the system.
         if format.descriptor == nil,
             let installed = coder.installedFormat(data.prefix(ImageFormat.sniffLength), as: format)
         {
-            try parts.formats.check(installed, isInstalled: true, url: request.url)
+            try dependencies.formats.check(installed, isInstalled: true, url: request.url)
         }
         return coder
     }
 
-    /// The error of a file that begins with these bytes, if they show that it is not an image.
+    /// The error of a file that begins with these bytes of no known format, if they show that it is not an image.
     func problem(of head: Data, for request: ImageRequest) -> ImageError? {
-        guard ImageFormat(sniffing: head, hint: request.formatHint) == .unknown else { return nil }
+        guard request.formatHint == nil else { return nil }
         do throws(ImageError) { _ = try coder(for: head, as: .unknown, of: request) } catch {
             return error.code == .badImageData ? error : nil
         }
@@ -88,7 +93,7 @@ package final class ImageMaker: Sendable {
             coder: try coder(for: source.loaded.data, as: format, of: request),
             format: format,
             isChanged: request.transformer != nil
-                || parts.renditionCache != nil && request.resolvedDecodeSize != .original,
+                || dependencies.renditionCache != nil && request.resolvedDecodeSize != .original,
             options: decodeOptions(request)
         )
     }
@@ -105,13 +110,13 @@ package final class ImageMaker: Sendable {
             options: options
         )
         return decoder.map {
-            BudgetedIncrementalDecoder($0, hasHeader: hasHeader, options: options, budget: parts.budget)
+            BudgetedIncrementalDecoder($0, hasHeader: hasHeader, options: options, budget: dependencies.budget)
         }
     }
 
     /// Whether a decoder of the library finds thumbnails in files of a format.
     func mayHaveThumbnail(_ format: ImageFormat) -> Bool {
-        parts.coders.decoder(for: format)?.extended.findsThumbnails == true
+        dependencies.coders.decoder(for: format)?.extended.findsThumbnails == true
     }
 
     /// The thumbnail in a file or in its beginning, as a partial image.
@@ -149,7 +154,7 @@ package final class ImageMaker: Sendable {
             }
         }
         let duration = ContinuousClock.now - start
-        parts.observers.notify(request.url, .transformed(duration))
+        dependencies.observers.notify(request.url, .transformed(duration))
         return (image, duration)
     }
 }

@@ -53,6 +53,7 @@ final class ProxyResolver: Sendable {
     /// Whether the desktop has no proxies, so that libcurl chooses.
     var isUnneeded: Bool { state.withLock { $0.isUnneeded } }
 
+    /// Call it only if the proxies of the desktop are not ``isUnneeded``.
     /// - Returns: The proxy if it is known; else `nil`, and `completion` receives it later on another thread.
     func choice(for url: URL, completion: @escaping @Sendable (ProxyChoice) -> Void) -> ProxyChoice? {
         guard let origin = Self.origin(of: url) else { return .environment }

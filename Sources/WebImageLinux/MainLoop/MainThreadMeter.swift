@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// Measures the time that the library uses on the main thread, for tests and benchmarks: in what GTK and the main loop call. A caller
-/// of the library measures its calls. While the meter is off, the default, a measurement costs one atomic load.
+/// Measures the time that the library uses on the main thread, for tests and benchmarks. It covers what GTK and the main loop call;
+/// code that calls the library wraps its calls in ``measure(_:)``. While the meter is off, the default, a measurement costs one atomic load.
 package enum MainThreadMeter {
     private struct State {
         var nanoseconds: UInt64 = 0

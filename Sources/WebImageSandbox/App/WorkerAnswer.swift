@@ -28,7 +28,7 @@ extension DecodeWorker {
     }
 }
 
-/// Reads the messages of workers. This, ``MessageCoder`` and their results are the whole attack surface for a compromised worker.
+/// Reads the messages of workers. ``DecodeWorker/receive(_:)``, this, ``MessageCoder`` and their results are the whole attack surface for a compromised worker.
 package enum WorkerAnswer {
     /// Creates the image of an answer, for the fuzzer.
     package static func image(_ message: UnsafeRawBufferPointer, memory: UnsafeRawBufferPointer) -> WebImage? {

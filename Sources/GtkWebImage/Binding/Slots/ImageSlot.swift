@@ -115,11 +115,11 @@ final class ImageSlot {
         let ended = current.take()
         laterRetry.cancel()
         if let ended, ended.isShown {
-            // An image that is in place has not failed: the end of its transition completes the load.
+            // The end of the transition completes the load of an image that is in place.
             target.content?.finishTransition()
         } else if let ended {
             ended.task.detach()
-            // A load that never started has nothing to finish, and its completion must not be lost.
+            // The completion of a load that never started must not be lost.
             if fate == .cancelled || !ended.hasStarted { ended.task.cancel() }
         }
         endLoading(staysBusy: staysBusy)

@@ -37,7 +37,7 @@ final class PlaceholderLoad {
         let task = manager.makeTask(
             for: request,
             handlers: .mainActor { [weak self] result in
-                // A stopped load may be under way again.
+                // After stop(), `task` may already be the next one.
                 if case .failure(let error) = result, error.isCancelled { return }
                 guard let self else { return }
                 (self.task, hasEnded) = (nil, true)

@@ -17,7 +17,8 @@ final class WidgetSlots {
     private(set) var slots: [OperationKey: ImageSlot] = [:]
     /// Loads that the app tied to the widget.
     var appTasks: [OperationKey: ImageTask] = [:]
-    /// The target of a widget that is a GtkPicture, in its normal state. Like the next two, it also serves the other states.
+    /// The target of a widget that is a GtkPicture, in its normal state. As with the next two, the targets of other states show
+    /// their images through it.
     private lazy var picture = widget.map { PictureTarget($0) }
     /// The GtkPicture in a widget with one child.
     private lazy var child = widget.map { ChildPictureTarget(childOf: $0) }

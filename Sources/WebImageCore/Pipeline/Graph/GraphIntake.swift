@@ -231,10 +231,10 @@ struct GraphIntake: PipelineStage {
         while !hasJoined {
             graph.update { graph in
                 // A job that has ended since the look has stored its image. The task looks again rather than load that image.
-                hasJoined = !memoryStage.isOutdated(task, request)
+                hasJoined = !memoryStage.mustLookAgain(task, request)
                 return hasJoined ? graph.join(task, age: age, queriesRenditions: queriesRenditions) : []
             }
-            if !hasJoined, memoryStage.servesLater(task) { return }
+            if !hasJoined, memoryStage.servesBeforeJoining(task) { return }
         }
     }
 }

@@ -43,7 +43,7 @@ extension JobGraph {
         var preview = Preview.none
         /// The rendition that the server is asked to validate.
         var rendition: CacheEntry?
-        /// When that rendition was read.
+        /// When the look-up of that rendition began.
         var renditionMark: ImageVersions.Mark?
         /// Whether a rendition was found, and its file is being checked for changes.
         var isConfirming = false

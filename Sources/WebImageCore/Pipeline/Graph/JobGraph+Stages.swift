@@ -44,7 +44,7 @@ extension JobGraph {
     /// Ends a look-up that found nothing to show unchanged: the job needs bytes.
     /// - Parameters:
     ///   - rendition: The rendition that the server is to validate.
-    ///   - mark: When that rendition was read.
+    ///   - mark: When the look-up began.
     mutating func endLookUp(
         _ id: Job.ID,
         rendition: CacheEntry?,

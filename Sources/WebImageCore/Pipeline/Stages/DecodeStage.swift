@@ -46,7 +46,8 @@ struct DecodeStage: PipelineStage {
             data.reservation = budget.arrivingBody(data.loaded.isInFile ? 0 : data.loaded.data.count)
         }
         let run = run(of: id, job, data)
-        scheduler.submit(id, making: .image, priority: job.priority, isSlow: isSlow) { [scheduler] in scheduler.run(run)
+        scheduler.submit(id, making: .image, priority: job.priority, isSlow: isSlow) { [scheduler] in
+            scheduler.run(run)
         }
     }
 
@@ -137,15 +138,10 @@ struct DecodeStage: PipelineStage {
         let (start, date) = (ContinuousClock.now, clock.now)
         var begun: WebImage?
         if case .progressive(let decoding) = job.preview { begun = decoding.finished(data.loaded.data) }
-        let (plan, reservation) = (memory.plan, memory.reservation)
-        var image =
-            if let begun { begun } else {
-                try plan.coder.decode(data.loaded.data, options: plan.options, holding: reservation) {
-                    let isLate = clock.now.timeIntervalSince(date) >= Self.turn
-                    return isLate && !data.takesLong && !plan.isSlow && scheduler.isBusy || graph.job(id) == nil
-                }
-            }
-        if let format = plan.options.pixelFormat { image = image.converted(to: format) }
+        let image = try memory.image(of: data.loaded.data, begun: begun) {
+            let isLate = clock.now.timeIntervalSince(date) >= Self.turn
+            return isLate && !data.takesLong && !memory.plan.isSlow && scheduler.isBusy || graph.job(id) == nil
+        }
         durations.decoding = .now - start
         if !job.isForOriginal { observers.notify(job.request.url, .decoded(durations.decoding)) }
         // Bytes that decode are worth storing, whatever the transformer does with them. Jobs that share the image wait for this:

@@ -8,7 +8,7 @@ struct FetchStage: PipelineStage {
     /// Calls the loader, unless the request is bound to fail because it is refused, offline or in the failure cache.
     /// - Parameters:
     ///   - found: The loader of the request, if it was looked up already.
-    ///   - mark: When the caches were found to have no image. Default: now.
+    ///   - mark: When the read of the caches began that has found no image. Default: now.
     func load(_ id: JobGraph.Fetch.ID, with found: (any DataLoading)? = nil, since mark: ImageVersions.Mark? = nil) {
         guard let request = graph.request(of: id) else { return }
         guard request.cachePolicy.asksLoader else { return deliveryStage.fail(id, .notInCache(request.url)) }
@@ -132,8 +132,8 @@ struct FetchStage: PipelineStage {
         loaded.metadata = loaded.metadata.living(for: fetch.request.diskLifetime, from: clock.now)
         observers.notify(fetch.request.url, .fetched(loaded.metrics))
         // Data-only loads are not decoded, so a remembered decoding failure still stands.
-        let isDecoded = !fetch.jobs.isEmpty
-        if !failures.isEmpty, isDecoded || failures.error(for: fetch.request, now: clock.now)?.isOfDecoding != true {
+        let hasJobs = !fetch.jobs.isEmpty
+        if !failures.isEmpty, hasJobs || failures.error(for: fetch.request, now: clock.now)?.isOfDecoding != true {
             failures.forget(fetch.request)
         }
         switch fetch.validation {
@@ -193,8 +193,6 @@ struct FetchStage: PipelineStage {
 
     /// The error of a body that begins as no task's image, so that its rest need not be loaded; `nil` for other bodies.
     private func refusal(of head: Data, for id: JobGraph.Fetch.ID) -> ImageError? {
-        // Most bodies begin like an image.
-        guard ImageFormat(sniffing: head) == .unknown else { return nil }
         let (tasks, readers) = graph.withLock { ($0.tasks(of: id), $0.readers(of: id)) }
         let problems = tasks.map { maker.problem(of: head, for: $0.request) }
         return readers.isEmpty && !problems.contains { $0 == nil } ? problems.first ?? nil : nil

@@ -13,8 +13,8 @@ struct MemoryHit: Sendable {
 
 /// Stage 1, on the caller's thread: the memory cache. A task whose image is not in memory joins the job of that image.
 ///
-/// A bound widget looks before it starts a task, to show the image at once. The task looks again if one was stored since. For an
-/// image that has several files, a larger file is also a hit.
+/// A bound widget looks before it starts a task, to show the image at once. If an image was stored since, the task looks again
+/// at its start, and on the thread of the intake before it joins. For an image that has several files, a larger file is also a hit.
 package struct MemoryStage: PipelineStage {
     let context: StageContext
 
@@ -26,7 +26,7 @@ package struct MemoryStage: PipelineStage {
         forBinding prepared: inout PreparedRequest,
         inAnySize: Bool
     ) -> (image: WebImage?, response: ImageResponse?) {
-        guard prepared.request.readTiers.contains(.memory), isAsked(before: prepared.intercepted) else {
+        guard prepared.request.readTiers.contains(.memory), isAskedFirst(for: prepared.intercepted) else {
             return (nil, nil)
         }
         // The load counts its miss when it starts.
@@ -67,7 +67,7 @@ package struct MemoryStage: PipelineStage {
     /// Ends a task with the image in memory, or shows that image until the load ends.
     private func serves(_ task: ImageTask) -> Bool {
         let request = task.request
-        guard isAsked(before: task.interceptedRequest) else { return false }
+        guard isAskedFirst(for: task.interceptedRequest) else { return false }
         let isRead = request.readTiers.contains(.memory)
         let found = isRead ? hit(for: task) : nil
         if let hit = found, ends(request, hit) {
@@ -91,7 +91,7 @@ package struct MemoryStage: PipelineStage {
     }
 
     /// Ends a task that is about to join its job with an image that was stored since the task started.
-    func servesLater(_ task: ImageTask) -> Bool {
+    func servesBeforeJoining(_ task: ImageTask) -> Bool {
         guard let hit = hit(for: task, isRepeated: true), ends(task.request, hit) else { return false }
         observers.notify(task.request.url, .memoryHit, of: task)
         deliveryStage.deliver(hit.response, to: task)
@@ -99,13 +99,13 @@ package struct MemoryStage: PipelineStage {
     }
 
     /// Whether a task that is about to join its job has to look again, because an image was stored since its last look.
-    func isOutdated(_ task: ImageTask, _ request: ImageRequest) -> Bool {
+    func mustLookAgain(_ task: ImageTask, _ request: ImageRequest) -> Bool {
         task.storeCountAtLook.load(ordering: .relaxed) != memoryCache.storeCount
             && request.readTiers.contains(.memory) && !request.cachePolicy.revalidatesCachedImage
     }
 
-    /// Whether memory is asked before the interceptors of the app, if there are any.
-    private func isAsked(before intercepted: ImageRequest?) -> Bool {
+    /// Whether memory is asked before the interceptors of a request; yes without interceptors.
+    private func isAskedFirst(for intercepted: ImageRequest?) -> Bool {
         intercepted.map { request in
             !context.dependencies.interceptors.contains { $0.interceptsMemoryHits(of: request) }
         } ?? true

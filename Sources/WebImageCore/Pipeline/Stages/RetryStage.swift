@@ -7,17 +7,17 @@ struct RetryStage: PipelineStage {
         guard let fetch = graph.withLock({ $0.fetches[id] }) else { return }
         var error = error
         error.attemptCount = max(fetch.attemptCount, 1)
-        /// The error that is reported along with the cached image that is used instead.
-        let told = fetch.ending(with: error, at: clock.now)
+        // Reported along with the cached image that is used instead.
+        let refreshError = fetch.ending(with: error, at: clock.now)
         if let entry = fetch.usableOriginal, isUsable(entry, despite: error) {
             WebImageLog.debug("A stale cached image is used: \(error)")
-            graph.update { $0.readConfirmed(id, Confirmation(entry: entry, refreshError: told)) }
+            graph.update { $0.readConfirmed(id, Confirmation(entry: entry, refreshError: refreshError)) }
         } else if let origin = staleImages(of: id, fetch, despite: error) {
             WebImageLog.debug("A stale image in the cache (\(origin)) is used: \(error)")
             var data = FetchedData(loaded: LoaderResult(data: Data()), origin: origin)
-            data.refreshError = told
+            data.refreshError = refreshError
             // An image in memory has no bytes.
-            if origin == .memory { deliveryStage.failReaders(of: id, told) }
+            if origin == .memory { deliveryStage.failReaders(of: id, refreshError) }
             decodeStage.decode(id, data)
         } else if fetch.isWanted, let delay = delay(after: error, fetch) {
             observers.notify(fetch.request.url, .retrying(error, after: delay))

@@ -15,6 +15,8 @@ struct StaleImageStage: PipelineStage {
         for (id, job) in graph.withLock({ $0.beginStaleImages(of: fetch) }) {
             var data = original
             data?.plan = original.flatMap { try? maker.plan(of: $0, for: job.request) }
+            // No rendition is made of it.
+            data?.plan?.isChanged = job.request.transformer != nil
             let isSlow = data.map { scheduler.isSlow($0) } ?? false
             let run = run(of: id, job.rendition, data, holding: reservation)
             scheduler.submit(id, making: .staleImage, priority: job.priority, isSlow: isSlow) { [scheduler] in
@@ -39,11 +41,7 @@ struct StaleImageStage: PipelineStage {
             image
         } decode: { [self] job, data, memory throws(ImageError) in
             guard case .stale(.decoding) = job.preview else { throw .cancelled(job.request.url) }
-            let (options, reservation) = (memory.plan.options, memory.reservation)
-            var image = try memory.plan.coder.decode(data.loaded.data, options: options, holding: reservation) {
-                graph.job(id) == nil
-            }
-            if let format = options.pixelFormat { image = image.converted(to: format) }
+            let image = try memory.image(of: data.loaded.data) { graph.job(id) == nil }
             memory.endDecoding()
             return try maker.transform(image, for: job.request)
         } completion: { [self] _, result, memory in

@@ -128,10 +128,10 @@ extension StoreStage {
         guard versions.isCurrent(mark, of: key) else { return }
         if original.replacesCached {
             versions.change(key, to: mark, isBeingStored: true)
-            // These loads may have found the previous version after the bytes arrived.
+            // Loads of other sizes may have found the previous version after the bytes arrived.
             memoryCache.removeImages(source: key)
         }
-        // A serializer takes time.
+        // While the serializer works, loads would find the previous version on disk.
         guard context.dependencies.serializer != nil else { return }
         renditions.cache?.outdateVariants(of: key)
         guard original.replacesCached else { return }
@@ -149,20 +149,22 @@ extension StoreStage {
             storedAt: data.storedAt ?? clock.now
         )
         // What is stored is for all requests, so it is made from the upright image.
+        let keepsHash = context.dependencies.keepsThumbHashes
+        let upright = serializer != nil || keepsHash ? image?.upright : nil
         if let serializer {
             guard versions.isCurrent(mark, of: key) else { return }
-            guard let image = image?.upright, let serialized = serializer.serialize(image, entry.data, request.url)
+            guard let upright, let serialized = serializer.serialize(upright, entry.data, request.url)
             else { return removeOriginal(key, for: original.replacesCached ? mark : nil) }
             entry.data = serialized
         }
-        if context.dependencies.keepsThumbHashes { entry.thumbHash = image?.upright.flatMap { ThumbHash(of: $0) } }
-        let (cache, outdated) = (dataCache, serializer == nil ? renditions.cache : nil)
+        if keepsHash { entry.thumbHash = upright.flatMap { ThumbHash(of: $0) } }
+        let (cache, renditionCache) = (dataCache, serializer == nil ? renditions.cache : nil)
+        observers.notify(request.url, .stored)
         // The app may have stored or removed an image since the bytes arrived.
-        storeOrder.perform(key) { [versions, observers, entry] in
+        storeOrder.perform(key) { [versions, entry] in
             guard versions.isCurrent(mark, of: key) else { return }
             // Renditions of the previous version would be used again once this original is evicted.
-            outdated?.outdateVariants(of: key)
-            observers.notify(request.url, .stored)
+            renditionCache?.outdateVariants(of: key)
             cache?.store(entry)
             if original.replacesCached { versions.change(key, to: mark) }
         }

@@ -160,7 +160,7 @@ struct TransferQueue {
         }
     }
 
-    /// Whether lookups were left behind.
+    /// Whether lookups of any host were left behind, so that an answer may end a wait.
     var limitsLookups: Bool { !lookups.isEmpty }
 
     /// Records the end of a lookup. After an answer, the transfers of the host do not wait.
