@@ -73,6 +73,54 @@ extension Scenario {
             expectEqual(button.imageBinding(for: .insensitive).currentImage?.color, 0x555555)
         },
 
+        Scenario("An image that arrives or is cleared behind a label is that of the next setImage", .drawing) {
+            let gate = ServerGate()
+            let stage = try Stage(heldBy: gate)
+            let button = ToggleButton()
+            gtk_widget_set_size_request(button.widget, 60, 44)
+            stage.append(button.widget)
+            stage.present()
+            button.setImage(with: stage.url(0x336699), completion: stage.completion)
+            expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
+            gtk_button_set_label(button.widget.as(GtkButton.self), "Label")
+            gate.open()
+            stage.waitForResults(1)
+            expect(button.imageBinding(for: .normal).currentImage == nil)
+
+            button.setImage(with: stage.url(0x336699), completion: stage.completion)
+            stage.waitForResults(2)
+            stage.waitForFrame()
+            expectEqual(rendered(button.widget)?.color(0.5, 0.5), 0x336699)
+
+            button.setImage(with: stage.url(0x993366), for: .checked, completion: stage.completion)
+            stage.waitForResults(3)
+            gtk_button_set_label(button.widget.as(GtkButton.self), "Label")
+            button.imageBinding(for: .checked).clearImage()
+            button.setImage(with: stage.url(0x336699), completion: stage.completion)
+            stage.waitForResults(4)
+            gtk_toggle_button_set_active(button.widget.as(GtkToggleButton.self), 1)
+            stage.waitForFrame()
+            expectEqual(rendered(button.widget)?.color(0.5, 0.5), 0x336699)
+        },
+
+        Scenario("A button with an image for one state draws none in the others", .drawing) {
+            let stage = try Stage()
+            let button = ToggleButton()
+            gtk_widget_set_size_request(button.widget, 60, 44)
+            stage.append(button.widget)
+            stage.present()
+            stage.waitForFrame()
+            let empty = rendered(button.widget)?.color(0.5, 0.5)
+            button.setImage(with: stage.url(0x336699), for: .checked, completion: stage.completion)
+            stage.waitForResults(1)
+            gtk_toggle_button_set_active(button.widget.as(GtkToggleButton.self), 1)
+            stage.waitForFrame()
+            expectEqual(rendered(button.widget)?.color(0.5, 0.5), 0x336699)
+            gtk_toggle_button_set_active(button.widget.as(GtkToggleButton.self), 0)
+            stage.waitForFrame()
+            expectEqual(rendered(button.widget)?.color(0.5, 0.5), empty)
+        },
+
         Scenario(
             "A background covers the button behind its label, does not affect its size and is freed with it",
             .drawing,

@@ -28,7 +28,7 @@ extension ImageSlot {
     func show(_ image: WebImage, _ transition: ImageTransition?, focus: ImagePoint) {
         end(.cancelled)
         defer { updateProgress(of: nil) { $0.reset(to: .shown) } }
-        guard target.attach() else { return }
+        target.attach()
         target.content?.show(image, transition: transition, focus: focus)
         target.changed()
     }

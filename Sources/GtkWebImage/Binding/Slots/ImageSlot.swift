@@ -173,7 +173,7 @@ final class ImageSlot {
     func show(_ placeholder: ImagePlaceholder?, _ manager: @autoclosure () -> ImageManager, keepsPreview: Bool = false)
     {
         placeholderLoad = nil
-        guard target.attach() else { return }
+        target.attach()
         target.content?.show(placeholder, keepsPreview: keepsPreview)
         target.changed()
         if case .url(let url) = placeholder?.kind { placeholderLoad = PlaceholderLoad(url, manager(), for: target) }
@@ -254,10 +254,11 @@ final class ImageSlot {
         onEnd: (@MainActor @Sendable () -> Void)? = nil
     ) {
         guard let options = current?.request.options else { return }
-        guard options.display != .manual, target.attach() else {
+        guard options.display != .manual else {
             onEnd?()
             return
         }
+        target.attach()
         target.content?.show(
             image,
             transition: animated || options.display == .animated ? configuration.transition : nil,

@@ -53,12 +53,12 @@ class PictureTarget: SlotTarget {
     func update() {
         guard let picture = picture.pointer else { return }
         let other = others.isEmpty ? nil : states.lazy.compactMap { self.others[$0] }.first { !$0.content.isEmpty }
-        let shown = other ?? paintable
-        // A widget may have images for other states only.
-        guard shown.content.observer != nil else { return }
-        let native = shown.nativePaintable
-        if gtk_picture_get_paintable(OpaquePointer(picture)) != native {
-            gtk_picture_set_paintable(OpaquePointer(picture), native)
+        let (shown, current) = (other ?? paintable, gtk_picture_get_paintable(OpaquePointer(picture)))
+        // A widget may have images for other states only, and otherwise a paintable of the app.
+        guard shown.content.observer != nil || others.values.contains(where: { $0.nativePaintable == current })
+        else { return }
+        if current != shown.nativePaintable {
+            gtk_picture_set_paintable(OpaquePointer(picture), shown.nativePaintable)
         }
     }
 

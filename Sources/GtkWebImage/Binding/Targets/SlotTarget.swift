@@ -8,8 +8,10 @@ protocol SlotTarget: AnyObject {
     var content: PaintableContent? { get }
     /// Called before each load, because the app may have changed the widget since the last one.
     func prepare()
-    /// Puts the paintable into the widget unless it is already there. Called before the paintable changes.
+    /// Puts the paintable into the widget unless it is already there. Called before the paintable changes. It changes even if the
+    /// widget does not show it, because a later load may put it back.
     /// - Returns: Whether the widget shows the paintable; `false` if the app has replaced it.
+    @discardableResult
     func attach() -> Bool
     /// Called after the paintable has changed.
     func changed()
