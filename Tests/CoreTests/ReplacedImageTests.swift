@@ -2,9 +2,10 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
-import WebImageCore
 import WebImageLinux
 import WebImageTesting
+
+@testable import WebImageCore
 
 @Suite("Images that are replaced or removed while a load works with them, or by one that cannot be kept")
 struct ReplacedImageTests {
@@ -217,6 +218,10 @@ struct ReplacedImageTests {
         let read = versions.mark(reading: "c")
         versions.change("c", to: fetched)
         #expect(!versions.isCurrent(read, of: "c") && versions.isCurrent(versions.mark(reading: "c"), of: "c"))
+        // A fetch that follows such a read brings current bytes, unless the image is removed meanwhile.
+        #expect(versions.isCurrent(versions.mark(of: "c", since: read), of: "c"))
+        versions.change("c")
+        #expect(!versions.isCurrent(versions.mark(of: "c", since: read), of: "c"))
     }
 }
 

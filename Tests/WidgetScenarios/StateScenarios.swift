@@ -103,6 +103,24 @@ extension Scenario {
             expectEqual(rendered(button.widget)?.color(0.5, 0.5), 0x336699)
         },
 
+        Scenario("An image that arrives behind an icon of the app shows when it is set again") {
+            let gate = ServerGate()
+            let stage = try Stage(heldBy: gate)
+            let image = Image()
+            stage.append(image.widget)
+            stage.present()
+            image.setImage(with: stage.url(0x336699), completion: stage.completion)
+            expect(MainLoopPump.run(until: { gate.waitingCount == 1 }))
+            gtk_image_set_from_icon_name(image.widget.opaque, "edit-find")
+            gate.open()
+            stage.waitForResults(1)
+            expect(image.currentImage == nil)
+
+            image.setImage(with: stage.url(0x336699), completion: stage.completion)
+            stage.waitForResults(2)
+            expectEqual(image.currentImage?.color, 0x336699)
+        },
+
         Scenario("A button with an image for one state draws none in the others", .drawing) {
             let stage = try Stage()
             let button = ToggleButton()

@@ -52,8 +52,8 @@ package final class ImageVersions: Sendable {
     /// Called when bytes have arrived.
     package func mark() -> Mark { state.withLock { Mark(number: $0.serial.next()) } }
 
-    /// Called when bytes have arrived that were requested after a mark, such as that of a read that has found none. They are not
-    /// current if the app has removed or replaced the image in between.
+    /// Called when bytes have arrived that were requested after a mark, for example the mark of a read without a result. The bytes
+    /// are not current if the app has removed or replaced the image in between.
     func mark(of key: String, since begin: Mark) -> Mark {
         let hash = key.hashValue
         return state.withLock { state in

@@ -6,6 +6,7 @@ import WebImageCore
 final class PropertyTarget: SlotTarget {
     let paintable = ImagePaintable()
     var content: PaintableContent? { paintable.content }
+    var image: WebImage? { attach() ? paintable.content.image : nil }
     private let widget: WidgetReference
     private let property: String
     /// Whether the widget shows other content while it has no paintable, as an avatar shows its initials. The paintable

@@ -11,8 +11,7 @@ protocol SlotTarget: AnyObject {
     /// Puts the paintable into the widget unless it is already there. Called before the paintable changes. It changes even if the
     /// widget does not show it, because a later load may put it back.
     /// - Returns: Whether the widget shows the paintable; `false` if the app has replaced it.
-    @discardableResult
-    func attach() -> Bool
+    @discardableResult func attach() -> Bool
     /// Called after the paintable has changed.
     func changed()
     /// The widget that draws the image and whose size counts.

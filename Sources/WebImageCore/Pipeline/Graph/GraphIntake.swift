@@ -196,7 +196,7 @@ struct GraphIntake: PipelineStage {
     /// Lets a load in, together with loads that wait for the same source, or makes it wait.
     private func take(_ load: WaitingLoads.Load) {
         let (isHolding, first) = context.intake.withLock { state in
-            (state.isHolding, state.waiting.isEmpty ? nil : state.waiting.highestPriority())
+            (state.isHolding, state.waiting.highestPriority())
         }
         guard !isHolding, mayEnter(load.task, before: first) else {
             return context.intake.withLock { $0.waiting.add(load) }
