@@ -168,14 +168,17 @@ struct GraphIntake: PipelineStage {
         }
     }
 
-    private func enter(_ load: WaitingLoads.Load) {
+    /// Lets a load in.
+    /// - Parameter limit: The number of jobs from which the load waits, unless it shares a job or a fetch. Default: it never waits.
+    /// - Returns: `false` if the load has to wait.
+    @discardableResult
+    private func enter(_ load: WaitingLoads.Load, limit: Int = .max) -> Bool {
         // A task that was cancelled while it waited does not enter. If it is cancelled from here on, a later change removes it.
-        guard load.task.isLoading else { return }
-        if let task = load.task as? ImageTask {
-            join(task, age: load.age)
-        } else if let task = load.task as? DataTask {
-            graph.update { $0.read(task, age: load.age) }
-        }
+        guard load.task.isLoading else { return true }
+        if let task = load.task as? ImageTask { return join(task, age: load.age, limit: limit) }
+        // A load of bytes decodes nothing, and there are seldom hundreds.
+        if let task = load.task as? DataTask { graph.update { $0.read(task, age: load.age) } }
+        return true
     }
 
     private func make(_ change: Change) {
@@ -198,10 +201,11 @@ struct GraphIntake: PipelineStage {
         let (isHolding, first) = context.intake.withLock { state in
             (state.isHolding, state.waiting.highestPriority())
         }
-        guard !isHolding, mayEnter(load.task, before: first) else {
+        // A load that is less urgent than a waiting one enters only if it costs nothing.
+        let isNext = first.map { $0 < load.task.priority } ?? true
+        guard !isHolding, enter(load, limit: isNext ? Self.enough : 0) else {
             return context.intake.withLock { $0.waiting.add(load) }
         }
-        enter(load)
         guard first != nil else { return }
         let others = context.intake.withLock { state in
             let others = state.waiting.removeAll(withSourceOf: load)
@@ -211,30 +215,24 @@ struct GraphIntake: PipelineStage {
         for load in others { enter(load) }
     }
 
-    /// Whether a task may enter: there is room and no waiting task is as urgent, or the task costs nothing.
-    /// - Parameter first: The priority of the most urgent task that waits.
-    private func mayEnter(_ task: any AnyLoadTask, before first: ImagePriority?) -> Bool {
-        // A load of bytes decodes nothing, and there are seldom hundreds.
-        guard task is ImageTask else { return true }
-        let priority = task.priority
-        let isNext = first.map { $0 < priority } ?? true
-        return graph.withLock { graph in
-            isNext && graph.jobCount(from: priority) < Self.enough || graph.shares(task.request)
-        }
-    }
-
-    private func join(_ task: ImageTask, age: UInt64) {
-        if let intercepted = task.interceptedRequest { return interceptorStage.run(task, intercepted) }
+    private func join(_ task: ImageTask, age: UInt64, limit: Int) -> Bool {
         let request = task.request
-        let queriesRenditions = renditions.isQueried(by: request)
-        var hasJoined = false
-        while !hasJoined {
-            graph.update { graph in
-                // A job that has ended since the look has stored its image. The task looks again rather than load that image.
-                hasJoined = !memoryStage.mustLookAgain(task, request)
-                return hasJoined ? graph.join(task, age: age, queriesRenditions: queriesRenditions) : []
-            }
-            if !hasJoined, memoryStage.servesBeforeJoining(task) { return }
+        if let intercepted = task.interceptedRequest {
+            guard graph.withLock({ $0.hasRoom(for: task, request, limit) }) else { return false }
+            interceptorStage.run(task, intercepted)
+            return true
         }
+        let queriesRenditions = renditions.isQueried(by: request)
+        var (hasRoom, isOutdated) = (true, true)
+        while hasRoom, isOutdated {
+            graph.update { graph in
+                hasRoom = graph.hasRoom(for: task, request, limit)
+                // A job that has ended since the look has stored its image. The task looks again rather than load that image.
+                isOutdated = memoryStage.mustLookAgain(task, request)
+                return hasRoom && !isOutdated ? graph.join(task, age: age, queriesRenditions: queriesRenditions) : []
+            }
+            if hasRoom, isOutdated, memoryStage.servesBeforeJoining(task) { return true }
+        }
+        return hasRoom
     }
 }
