@@ -29,7 +29,7 @@ extension ImageCache {
         as format: ImageFormat? = nil,
         options: EncodeOptions? = nil
     ) -> CacheWrite {
-        let (write, request) = (CacheWrite(), manager.pipeline.prepare(request.imageRequest))
+        let (write, request) = (CacheWrite(), manager.prepare(request.imageRequest).request)
         guard !image.isPartial else { return write.failing(.isPartial, request.url) }
         guard tiers.contains(.originals) else {
             if tiers.contains(.memory) { storeInMemory(image, request) }
@@ -77,7 +77,7 @@ extension ImageCache {
         showing image: WebImage? = nil,
         response: ResponseMetadata = ResponseMetadata()
     ) -> CacheWrite {
-        let (write, request) = (CacheWrite(), manager.pipeline.prepare(request.imageRequest))
+        let (write, request) = (CacheWrite(), manager.prepare(request.imageRequest).request)
         parts.storeOrder.outdate(request.sourceKey)
         parts.versions.change(request.sourceKey)
         let (dataCache, entry) = (dataCache(for: request, write), entry(data, response, for: request))
@@ -106,7 +106,7 @@ extension ImageCache {
     /// - Throws: ``ImageError/Code/notStored`` if there is no original, if there are too many bytes, or if the file
     ///   cannot be written, and ``ImageError/Code/cancelled`` if the awaiting task was cancelled.
     public func setAttachment(_ data: Data?, for request: some ImageRequestConvertible) async throws(ImageError) {
-        let (write, request) = (CacheWrite(), manager.pipeline.prepare(request.imageRequest))
+        let (write, request) = (CacheWrite(), manager.prepare(request.imageRequest).request)
         if let count = data?.count, count > CacheEntry.maximumAttachmentByteCount {
             throw StoreFailure.attachmentTooLarge(byteCount: count).error(request.url)
         }

@@ -95,12 +95,12 @@ extension ImageCache {
 
     /// The keys of the originals: one, or one for each variant.
     private func keys(for request: some ImageRequestConvertible) -> [String] {
-        manager.pipeline.prepare(request.imageRequest).sourceKeys
+        manager.prepare(request.imageRequest).request.sourceKeys
     }
 
     /// The requests whose files can answer a request, the fitting one before larger ones.
     private func serving(_ request: some ImageRequestConvertible) -> [ImageRequest] {
-        let request = manager.pipeline.prepare(request.imageRequest)
+        let request = manager.prepare(request.imageRequest).request
         return [request] + request.largerVariants.map { request.reading(variant: $0) }
     }
 
@@ -118,7 +118,7 @@ extension ImageCache {
     private func findTiers(_ request: ImageRequest) -> CacheTiers {
         var tiers: CacheTiers = []
         if manager.cachedImage(for: request) != nil { tiers.insert(.memory) }
-        let request = manager.pipeline.prepare(request)
+        let request = manager.prepare(request).request
         let key = ImageKey(request)
         if parts.renditionCache?.contains(key.renditionKey(size: request.resolvedDecodeSize)) == true {
             tiers.insert(.renditions)

@@ -86,17 +86,6 @@ public final class ImageManager: Sendable {
         set { pipeline.intake.isSuspended = newValue }
     }
 
-    /// The loads that have started and not ended, in no particular order, including waiting ones (see ``isSuspended``).
-    /// The load of a widget starts when the widget is on screen. Costs microseconds for each load; any thread.
-    public var runningTasks: [ImageTask] { pipeline.runningTasks }
-
-    /// Cancels all ``runningTasks``, and the loads of ``data(for:)``, on any thread. A prefetcher continues with its
-    /// next image: see ``ImagePrefetcher/cancelAll()``.
-    public func cancelAll() {
-        for task in runningTasks { task.cancel() }
-        for task in pipeline.runningDataTasks { task.cancel() }
-    }
-
     /// Returns ``networkStatus`` and its changes, until the manager is released. If you are late, you receive the newest one.
     public func networkUpdates() -> AsyncStream<ImageNetworkStatus> { network.updates() }
 
@@ -129,7 +118,7 @@ public final class ImageManager: Sendable {
     /// ``ImageRequest/RememberedFailure/ignored`` does so for a single load.
     /// - Parameter request: A URL or an ``ImageRequest``.
     public func forgetFailure(of request: some ImageRequestConvertible) {
-        for key in pipeline.prepare(request.imageRequest).sourceKeys { dependencies.failures.forget(key) }
+        for key in prepare(request.imageRequest).request.sourceKeys { dependencies.failures.forget(key) }
     }
 
     /// Empties the failure cache.
@@ -265,14 +254,10 @@ public final class ImageManager: Sendable {
         dependencies.observers.add(handler)
     }
 
-    /// The current work of the loaders and the decoders, for meters and diagnostics. Costs microseconds for a few
-    /// hundred loads; any thread.
-    public var activity: LoadActivity { pipeline.activity }
-
     /// The image of a request, if it is in the memory cache. Costs microseconds, so you can call it on the main thread.
     /// - Parameter request: A URL or an ``ImageRequest``.
     public func cachedImage(for request: some ImageRequestConvertible) -> WebImage? {
-        memoryStage.hit(for: pipeline.prepare(request.imageRequest))?.image
+        memoryStage.hit(for: prepare(request.imageRequest).request)?.image
     }
 
     /// The key under which the caches store the original of a request and everything made from it: ``ImageRequest/cacheKey`` or the
@@ -282,7 +267,7 @@ public final class ImageManager: Sendable {
     /// another request for the same image. It does not depend on the size and the transformer of a request.
     /// - Parameter request: A URL or an ``ImageRequest``.
     public func cacheKey(for request: some ImageRequestConvertible) -> String {
-        pipeline.prepare(request.imageRequest).sourceKey
+        prepare(request.imageRequest).request.sourceKey
     }
 
     package var memoryStage: MemoryStage { pipeline.memoryStage }
@@ -292,7 +277,7 @@ public final class ImageManager: Sendable {
 
     /// The rank of the file that fits a request among the variants of its image, the smallest first; `nil` without variants.
     package func variantRank(for request: ImageRequest) -> Int? {
-        pipeline.prepare(request).variantRank
+        prepare(request).request.variantRank
     }
 
     /// Whether a request asks its server even if its image is already shown.
@@ -311,15 +296,4 @@ public final class ImageManager: Sendable {
             loader.trimMemory(toShare: pressure.share)
         }
     }
-
-    /// The number of pending work items, including writes, for benchmarks that wait for the end.
-    package var pendingWorkCount: Int {
-        dependencies.decodeQueues.reduce(dependencies.ioQueue.pendingCount) { $0 + $1.pendingCount }
-    }
-
-    /// The number of changes that have not reached the job graph yet, for tests.
-    package var pendingChangeCount: Int { pipeline.intake.pendingCount }
-
-    /// The numbers of jobs and fetches in flight, for tests that look for leaks.
-    package var activeCounts: (jobs: Int, fetches: Int) { pipeline.activeCounts }
 }

@@ -19,7 +19,7 @@ extension ImageManager {
         maximumByteCount: Int = 256 << 20
     ) async throws(ImageError) -> TiledImage {
         let data = try await data(for: request)
-        let request = pipeline.prepare(request.imageRequest)
+        let request = prepare(request.imageRequest).request
         return try await RegionDecoder(pipeline.dependencies).open(data, of: request, limit: maximumByteCount)
     }
 }

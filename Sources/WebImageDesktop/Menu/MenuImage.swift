@@ -27,7 +27,7 @@ struct MenuImage {
         request?.transformer = nil
         let manager = shown?.manager ?? .shared
         let usesFallback = shown?.response.fallbackError != nil
-        url = usesFallback ? shown?.response.url : request.map { manager.pipeline.prepare($0).url }
+        url = usesFallback ? shown?.response.url : request.map { manager.prepare($0).request.url }
         (self.request, self.manager) = (request, manager)
     }
 
