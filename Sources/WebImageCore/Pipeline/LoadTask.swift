@@ -186,36 +186,6 @@ extension LoadTask {
         pipeline.memoryStage.start(self)
     }
 
-    /// Adds a completion. It is called within this call if the task has finished, else by the task's dispatcher after
-    /// the earlier completions.
-    @_specialize(where Content == WebImage)
-    package func addCompletion(_ completion: @escaping @Sendable (Ending) -> Void) {
-        let result = state.withLock { state -> LoadEnding? in
-            if case .finished(let result) = state.phase { return result }
-            state.completions.append { completion($0.result()) }
-            return nil
-        }
-        if let result { completion(result.result()) }
-    }
-
-    /// Ends the load of a binding but not the task, which may start again: the widget was unmapped, or needs another
-    /// image. The callbacks of the binding are not called.
-    package func stop() {
-        detach()
-        let (wasRunning, children) = state.withLock { state in
-            defer { if state.isRunning { state.phase = .idle } }
-            return (state.isRunning, exchange(&state.children, with: []))
-        }
-        if wasRunning {
-            pipeline.intake.add(.cancel(self))
-            notifyEnd(.failure(.cancelled(request.url)))
-        }
-        for child in children {
-            (child as? LoadTask)?.state.release { $0.handlers.take() }
-            child.cancel()
-        }
-    }
-
     /// Drops the callbacks of the binding, which shows another image. The task ends without it.
     package func detach() { state.release { $0.presenter.take() } }
 
@@ -247,7 +217,7 @@ extension LoadTask {
         withExtendedLifetime(before) {}
     }
 
-    private func notifyEnd(_ result: Ending) {
+    func notifyEnd(_ result: Ending) {
         let url = request.url
         switch result {
         case .success(let response):

@@ -88,13 +88,6 @@ struct GraphIntake: PipelineStage {
         wake { $0.isDue = true }
     }
 
-    private func endPeriod() {
-        wake { state in
-            state.isTimed = false
-            state.isDue = true
-        }
-    }
-
     private func wake(_ change: (inout State) -> Void) {
         let isFirst = context.intake.withLock { state in
             change(&state)
@@ -136,7 +129,7 @@ struct GraphIntake: PipelineStage {
         }
         if begins {
             SystemClock().run(after: Self.excess.period) { [weak context] in
-                if let context { GraphIntake(context: context).endPeriod() }
+                if let context { GraphIntake(context: context).wake { ($0.isTimed, $0.isDue) = (false, true) } }
             }
         }
         var count = 0
@@ -228,7 +221,7 @@ struct GraphIntake: PipelineStage {
             graph.update { graph in
                 hasRoom = graph.hasRoom(for: task, request, limit)
                 // A job that has ended since the look has stored its image. The task looks again rather than load that image.
-                isOutdated = memoryStage.mustLookAgain(task, request)
+                isOutdated = task.storeCountAtLook.load(ordering: .relaxed) != memoryCache.storeCount
                 return hasRoom && !isOutdated ? graph.join(task, age: age, queriesRenditions: queriesRenditions) : []
             }
             if hasRoom, isOutdated, memoryStage.servesBeforeJoining(task) { return true }

@@ -27,16 +27,10 @@ struct WaitingLoads {
         fileprivate var sourceHash: Int { task.request.sourceKey.hashValue }
     }
 
-    /// The queue numbers of the loads of one source. Hardly any source has several.
-    private struct Numbers {
-        let first: UInt64
-        var others: [UInt64] = []
-    }
-
     private let order: QueueOrder
     private var queue = PriorityQueue<Load>()
     private var numbers: [ObjectIdentifier: UInt64] = [:]
-    private var numbersBySource: [Int: Numbers] = [:]
+    private var numbersBySource: [Int: [UInt64]] = [:]
 
     init(newestFirst: Bool) {
         order = newestFirst ? .newestFirst : .oldestFirst
@@ -54,9 +48,7 @@ struct WaitingLoads {
     mutating func add(_ load: Load) {
         let number = queue.push(load, load.task.priority)
         numbers[ObjectIdentifier(load.task)] = number
-        if numbersBySource[load.sourceHash]?.others.append(number) == nil {
-            numbersBySource[load.sourceHash] = Numbers(first: number)
-        }
+        numbersBySource[load.sourceHash, default: []].append(number)
     }
 
     /// Removes a waiting task.
@@ -65,7 +57,9 @@ struct WaitingLoads {
         guard let number = numbers.removeValue(forKey: ObjectIdentifier(task)), let load = queue.remove(number) else {
             return nil
         }
-        forget(number, of: load)
+        let hash = load.sourceHash
+        numbersBySource[hash]?.removeAll { $0 == number }
+        if numbersBySource[hash]?.isEmpty == true { numbersBySource[hash] = nil }
         return load
     }
 
@@ -88,15 +82,8 @@ struct WaitingLoads {
         guard !numbersBySource.isEmpty, let found = numbersBySource.removeValue(forKey: load.sourceHash) else {
             return []
         }
-        var loads = queue.remove(found.first).map { [$0] } ?? []
-        if !found.others.isEmpty { loads += found.others.compactMap { queue.remove($0) } }
+        let loads = found.compactMap { queue.remove($0) }
         for load in loads { numbers[ObjectIdentifier(load.task)] = nil }
         return loads
-    }
-
-    private mutating func forget(_ number: UInt64, of load: Load) {
-        guard let found = numbersBySource[load.sourceHash] else { return }
-        let left = ([found.first] + found.others).filter { $0 != number }
-        numbersBySource[load.sourceHash] = left.first.map { Numbers(first: $0, others: Array(left.dropFirst())) }
     }
 }

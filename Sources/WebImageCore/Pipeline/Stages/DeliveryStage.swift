@@ -32,9 +32,4 @@ struct DeliveryStage: PipelineStage {
         for task in tasks { deliver(.failure(told), to: task) }
         for reader in readers { deliver(.failure(told), to: reader) }
     }
-
-    /// Ends the tasks that want the bytes of a fetch that continues without bytes.
-    func failReaders(of id: JobGraph.Fetch.ID, _ error: ImageError) {
-        for reader in graph.withLock({ $0.finishReaders(of: id) }) { deliver(.failure(error), to: reader) }
-    }
 }

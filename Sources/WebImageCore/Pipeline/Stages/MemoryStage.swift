@@ -92,16 +92,13 @@ package struct MemoryStage: PipelineStage {
 
     /// Ends a task that is about to join its job with an image that was stored since the task started.
     func servesBeforeJoining(_ task: ImageTask) -> Bool {
-        guard let hit = hit(for: task, isRepeated: true), ends(task.request, hit) else { return false }
-        observers.notify(task.request.url, .memoryHit, of: task)
+        let request = task.request
+        guard let hit = hit(for: task, isRepeated: true), request.readTiers.contains(.memory), ends(request, hit) else {
+            return false
+        }
+        observers.notify(request.url, .memoryHit, of: task)
         deliveryStage.deliver(hit.response, to: task)
         return true
-    }
-
-    /// Whether a task that is about to join its job has to look again, because an image was stored since its last look.
-    func mustLookAgain(_ task: ImageTask, _ request: ImageRequest) -> Bool {
-        task.storeCountAtLook.load(ordering: .relaxed) != memoryCache.storeCount
-            && request.readTiers.contains(.memory) && !request.cachePolicy.revalidatesCachedImage
     }
 
     /// Whether memory is asked before the interceptors of a request; yes without interceptors.
