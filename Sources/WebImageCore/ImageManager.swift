@@ -191,7 +191,9 @@ public final class ImageManager: Sendable {
         on dispatcher: any CallbackDispatching,
         handlers: LoadHandlers?
     ) -> LoadTask<Content> {
-        let prepared = pipeline.preparation.prepare(request.imageRequest, isIntercepted: Content.self == WebImage.self)
+        var prepared = prepare(request.imageRequest)
+        // Interceptors answer with images.
+        if Content.self != WebImage.self { prepared.intercepted = nil }
         return LoadTask(prepared, pipeline: pipeline, dispatcher: dispatcher, handlers: handlers)
     }
 

@@ -178,13 +178,13 @@ struct JobGraphTests {
             _ = graph.change { $0.setDecodeTicket(ticket, of: job, making: .staleImage) }
             #expect(graph.change { $0.takeEndings() }.isEmpty)
             graph.change { change(&$0, job, fetch) }
-            #expect(graph.jobs[job]?.decodeTicket == nil)
+            #expect(graph.jobs[job]?.tickets.isEmpty == true)
             return graph.change { $0.takeEndings() }.names
         }
-        #expect(effects { graph, job, _ in _ = graph.useRendition(job) } == ["cancelDecode"])
-        #expect(effects { graph, job, _ in _ = graph.endLookUp(job, rendition: entry) } == ["cancelDecode"])
-        #expect(effects { graph, _, fetch in graph.validate(entry, in: fetch) } == ["cancelDecode"])
-        #expect(effects { graph, _, fetch in _ = graph.failFetch(fetch) } == ["cancelDecode"])
+        #expect(effects { graph, job, _ in _ = graph.useRendition(job) } == ["cancel"])
+        #expect(effects { graph, job, _ in _ = graph.endLookUp(job, rendition: entry) } == ["cancel"])
+        #expect(effects { graph, _, fetch in graph.validate(entry, in: fetch) } == ["cancel"])
+        #expect(effects { graph, _, fetch in _ = graph.failFetch(fetch) } == ["cancel"])
     }
 
     @Test("A stale image is loaded again once when the first job shows it, and at once where none does")
@@ -215,9 +215,9 @@ struct JobGraphTests {
         // The work waits for memory before the thread that has submitted it has kept its ticket.
         #expect(graph.change { $0.setDecodeTicket(tickets[1], of: job, making: .image) } == .normal)
         _ = graph.change { $0.setDecodeTicket(tickets[0], of: job, making: .image, where: { $0 == nil }) }
-        #expect(graph.jobs[job]?.decodeTicket == tickets[1])
+        #expect(graph.jobs[job]?.tickets == [tickets[1]])
         _ = graph.change { $0.setDecodeTicket(tickets[2], of: job, making: .image, where: { $0 == tickets[1] }) }
-        #expect(graph.jobs[job]?.decodeTicket == tickets[2])
+        #expect(graph.jobs[job]?.tickets == [tickets[2]])
         // A job that is gone has no priority.
         _ = graph.change { $0.cancel(ObjectIdentifier(task)) }
         #expect(graph.change { $0.setDecodeTicket(tickets[2], of: job, making: .image) } == nil)
@@ -244,13 +244,13 @@ struct JobGraphTests {
         let tickets = (0..<2).map { _ in budget.makeTicket() }
         // When it asks for memory before the image has a ticket, and after that
         #expect(graph.change { $0.setDecodeTicket(tickets[0], of: job, making: .staleImage) } == nil)
-        #expect(graph.jobs[job]?.decodeTicket == nil)
+        #expect(graph.jobs[job]?.tickets.isEmpty == true)
         #expect(
             graph.change { $0.setDecodeTicket(tickets[1], of: job, making: .image, where: { $0 == nil }) } == .normal
         )
         #expect(graph.change { $0.setDecodeTicket(tickets[0], of: job, making: .staleImage) } == nil)
         // Then the image is cancelled with its own
-        #expect(graph.jobs[job]?.decodeTicket == tickets[1])
+        #expect(graph.jobs[job]?.tickets == [tickets[1]])
     }
 }
 

@@ -64,9 +64,7 @@ struct DecodeScheduler: PipelineStage {
         }
         // The decode may have been cancelled, or its priority changed, before it was waiting. If it has stopped
         // waiting, it has another ticket, and cancelling this one does nothing.
-        guard let job = graph.job(id), job.decodeTicket == ticket else {
-            return budget.cancel(ticket)
-        }
+        guard let job = graph.job(id), job.tickets.contains(ticket) else { return budget.cancel(ticket) }
         if job.priority != priority { budget.setPriority(job.priority, of: ticket) }
     }
 }

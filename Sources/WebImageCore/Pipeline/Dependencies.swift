@@ -82,7 +82,7 @@ extension Pipeline {
 }
 
 extension Pipeline.Dependencies {
-    /// The queues that decode. Each one ignores the tickets of the other.
+    /// The queues that decode.
     var decodeQueues: [WorkQueue] { slowQueue === decodeQueue ? [decodeQueue] : [decodeQueue, slowQueue] }
 
     /// Remembers a failure that is permanent.

@@ -27,15 +27,13 @@ package final class Pipeline: PipelineStage {
             case .decodeWhole(let job, let data): decodeStage.submit(job, data)
             case .refresh(let request): refresh(request)
             case .startStreaming(let operation): operation.startStreaming()
-            case .prioritizeRead(let ticket, let priority): dependencies.ioQueue.setPriority(priority, of: ticket)
+            case .prioritize(let ticket, let priority):
+                for queue in context.queues { queue.setPriority(priority, of: ticket) }
+                budget.setPriority(priority, of: ticket)
             case .prioritizeLoad(let operation, let priority): operation.setPriority(priority)
-            case .prioritizeDecode(let ticket, let priority):
-                for queue in dependencies.decodeQueues { queue.setPriority(priority, of: ticket) }
-                dependencies.budget.setPriority(priority, of: ticket)
-            case .cancelRead(let ticket): dependencies.ioQueue.cancel(ticket)
-            case .cancelDecode(let ticket):
-                for queue in dependencies.decodeQueues { queue.cancel(ticket) }
-                dependencies.budget.cancel(ticket)
+            case .cancel(let ticket):
+                for queue in context.queues { queue.cancel(ticket) }
+                budget.cancel(ticket)
             case .cancelLoad(let operation): operation.cancel()
             case .abandonLoad(let fetch, let operation):
                 // A load that is nearly complete is finished for the disk cache.

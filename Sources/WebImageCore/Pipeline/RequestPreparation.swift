@@ -16,10 +16,9 @@ struct RequestPreparation: PipelineStage {
     private var cacheKeyFilter: CacheKeyFilter? { context.dependencies.cacheKeyFilter }
     private var interceptors: [any ImageIntercepting] { context.dependencies.interceptors }
 
-    /// - Parameter isIntercepted: Whether interceptors see the load. Default: yes.
-    func prepare(_ request: consuming ImageRequest, isIntercepted: Bool = true) -> PreparedRequest {
+    func prepare(_ request: consuming ImageRequest) -> PreparedRequest {
         if context.dependencies.requestProcessor != nil { request = process(request) }
-        let intercepted = isIntercepted && !interceptors.isEmpty ? copy request : nil
+        let intercepted = interceptors.isEmpty ? nil : copy request
         resolve(&request)
         return PreparedRequest(request: request, intercepted: intercepted)
     }

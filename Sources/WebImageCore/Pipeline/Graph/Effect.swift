@@ -14,11 +14,10 @@ extension JobGraph {
         /// A cached image must be refreshed in the background.
         case refresh(ImageRequest)
         case startStreaming(any FetchOperation)
-        case prioritizeRead(WorkQueue.Ticket, ImagePriority)
+        /// A read or a decode, which waits in a queue or for memory.
+        case prioritize(WorkQueue.Ticket, ImagePriority)
         case prioritizeLoad(any FetchOperation, ImagePriority)
-        case prioritizeDecode(WorkQueue.Ticket, ImagePriority)
-        case cancelRead(WorkQueue.Ticket)
-        case cancelDecode(WorkQueue.Ticket)
+        case cancel(WorkQueue.Ticket)
         case cancelLoad(any FetchOperation)
         /// No task waits for this load. The load is cancelled unless it is nearly complete.
         case abandonLoad(Fetch.ID, any FetchOperation)

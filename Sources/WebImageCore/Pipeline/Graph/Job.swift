@@ -74,11 +74,15 @@ extension JobGraph {
             if case .lookingUp = phase { true } else { false }
         }
 
-        /// The ticket of this job in the decode queue.
-        var decodeTicket: WorkQueue.Ticket? {
-            if case .decoding(let ticket?) = phase { return ticket }
-            if case .stale(.decoding(let ticket, _)) = preview { return ticket }
-            return nil
+        /// The tickets of the read and the decodes of this job.
+        var tickets: [WorkQueue.Ticket] {
+            var tickets: [WorkQueue.Ticket] = []
+            switch phase {
+            case .lookingUp(_, let ticket?), .decoding(let ticket?): tickets.append(ticket)
+            case .lookingUp, .decoding, .waiting: break
+            }
+            if case .stale(.decoding(let ticket?, _)) = preview { tickets.append(ticket) }
+            return tickets
         }
     }
 

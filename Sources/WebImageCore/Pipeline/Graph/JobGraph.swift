@@ -91,9 +91,7 @@ extension JobGraph {
         jobs[id]?.tasks.removeAll { ObjectIdentifier($0) == task }
         guard jobs[id]?.tasks.isEmpty == true else { return updatePriority(of: id) }
         guard let job = removeJob(id) else { return [] }
-        var effects: [Effect] = []
-        if case .lookingUp(_, let ticket?) = job.phase { effects.append(.cancelRead(ticket)) }
-        if let ticket = job.decodeTicket { effects.append(.cancelDecode(ticket)) }
+        var effects = job.tickets.map { Effect.cancel($0) }
         if let fetch = job.fetch { effects += leaveFetch(fetch) }
         return effects
     }
@@ -104,7 +102,7 @@ extension JobGraph {
         guard !fetch.isWanted else { return updatePriority(of: id) }
         if let operation = fetch.attempt?.operation { return [.abandonLoad(id, operation)] }
         removeFetch(id)
-        if case .lookingUp(let ticket?) = fetch.phase { return [.cancelRead(ticket)] }
+        if case .lookingUp(let ticket?) = fetch.phase { return [.cancel(ticket)] }
         return []
     }
 
@@ -131,8 +129,7 @@ extension JobGraph {
             jobs[id]?.priority = highest
             jobCounts[job.priority.rank] -= 1
             jobCounts[highest.rank] += 1
-            if case .lookingUp(_, let ticket?) = job.phase { effects.append(.prioritizeRead(ticket, highest)) }
-            if let ticket = job.decodeTicket { effects.append(.prioritizeDecode(ticket, highest)) }
+            effects = job.tickets.map { .prioritize($0, highest) }
         }
         if let fetch = job.fetch { effects += updatePriority(of: fetch) }
         return effects
@@ -147,7 +144,7 @@ extension JobGraph {
         fetches[id]?.priority = highest
         switch fetch.phase {
         case .loading(let attempt): return attempt.operation.map { [.prioritizeLoad($0, highest)] } ?? []
-        case .lookingUp(let ticket?): return [.prioritizeRead(ticket, highest)]
+        case .lookingUp(let ticket?): return [.prioritize(ticket, highest)]
         case .lookingUp(nil), .waitingForRoom, .pending, .starting, .backingOff: return []
         }
     }
@@ -191,7 +188,7 @@ extension JobGraph {
     /// is cancelled as well: see `takeEndings()`.
     mutating func endPreview(of id: Job.ID) {
         guard let preview = jobs[id]?.preview else { return }
-        if case .stale(.decoding(let ticket?, _)) = preview { endings.append(.cancelDecode(ticket)) }
+        if case .stale(.decoding(let ticket?, _)) = preview { endings.append(.cancel(ticket)) }
         removals.add(preview)
         jobs[id]?.preview = .none
     }

@@ -14,8 +14,12 @@ struct FallbackStage: PipelineStage {
         // A cached file that was tried in place of the variant that fits shows the same image.
         let isOther = task.request.variantChoice?.replacedRank == nil
         return task.startChild(request, task.forwarding) { result in
-            let result = result.map { isOther ? $0.replacing(error) : $0 }
-            task.finish(result.mapError { $0.following(error) })
+            switch result {
+            case .success(var response):
+                if isOther { response.fallbackError = error }
+                task.finish(.success(response))
+            case .failure(let last): task.finish(.failure(last.following(error)))
+            }
         }
     }
 
@@ -83,14 +87,5 @@ struct FallbackStage: PipelineStage {
         (request.previewURL, request.lowDataURL) = (nil, nil)
         request.cacheKey = cacheKeyFilter?.key(for: url)
         return request
-    }
-}
-
-extension LoadResponse {
-    /// The response, as the fallback for a URL that failed.
-    fileprivate func replacing(_ error: ImageError) -> LoadResponse {
-        var response = self
-        response.fallbackError = error
-        return response
     }
 }
