@@ -46,7 +46,7 @@ package struct RenditionCoder: RenditionCoding {
             }
         case .jpeg:
             guard !info.hasAlpha, !info.colors.isDeep else { return nil }
-            return Self.unpack(data, info) { JPEGCoder.decode($0, into: $1, size: info.size) }
+            return Self.unpack(data, info) { Self.decodeJPEG($0, into: $1, size: info.size) }
         }
     }
 
@@ -61,6 +61,26 @@ package struct RenditionCoder: RenditionCoding {
             isWhole = data.withUnsafeBytes { body($0, memory) }
         }
         return isWhole ? pixels : nil
+    }
+
+    /// - Returns: Whether the file is intact and has the size of the rendition.
+    private static func decodeJPEG(
+        _ bytes: UnsafeRawBufferPointer,
+        into memory: UnsafeMutableRawBufferPointer,
+        size: PixelSize
+    ) -> Bool {
+        var options = DecodeOptions()
+        options.convertsToSRGB = false
+        guard var reader = JPEGReader(options) else { return false }
+        reader.setFile(bytes)
+        do throws(ImageError) {
+            guard try reader.readHeader() == size, try reader.setUp(divisor: 1, isFast: true) == size else {
+                return false
+            }
+            return try reader.decode(into: memory.bindMemory(to: UInt8.self).baseAddress!, width: size.width).isDone
+        } catch {
+            return false
+        }
     }
 
     private func compressed(_ pixels: PixelBuffer) -> Data? {

@@ -49,26 +49,4 @@ package struct JPEGCoder: ExtendedDecoding {
         return WebImage(pixels: pixels, naturalSize: natural, format: .jpeg, orientation, options)
             .converted(from: profile, options)
     }
-
-    /// Decodes a file of known size, such as a rendition on disk, into pixels.
-    /// - Parameter size: The size that the file must have.
-    /// - Returns: Whether the file is intact and has that size.
-    static func decode(
-        _ bytes: UnsafeRawBufferPointer,
-        into memory: UnsafeMutableRawBufferPointer,
-        size: PixelSize
-    ) -> Bool {
-        var options = DecodeOptions()
-        options.convertsToSRGB = false
-        guard var reader = JPEGReader(options) else { return false }
-        reader.setFile(bytes)
-        do throws(ImageError) {
-            guard try reader.readHeader() == size, try reader.setUp(divisor: 1, isFast: true) == size else {
-                return false
-            }
-            return try reader.decode(into: memory.bindMemory(to: UInt8.self).baseAddress!, width: size.width).isDone
-        } catch {
-            return false
-        }
-    }
 }

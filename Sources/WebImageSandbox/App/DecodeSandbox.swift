@@ -73,6 +73,30 @@ package final class DecodeSandbox: Sendable {
     /// The workers that decode the frames of animations in files for workers of a kind.
     func framePool(_ kind: WorkerKind) -> WorkerPool { kind == .codecs ? animations : pool(kind) }
 
+    /// A decoder that runs in workers.
+    /// - Parameters:
+    ///   - coder: The decoder, which the workers also have.
+    ///   - isOptional: Whether images are decoded in this process if no worker starts. Resources of the app always are.
+    ///   - neverHere: The formats that are decoded in this process only if the file is local.
+    ///   - kind: The kind of worker for all formats but SVG, whose workers read fonts.
+    ///   - isElsewhere: Whether another process already decodes a format, or no worker can.
+    package func sandboxed(
+        _ coder: any ImageDecoding,
+        isOptional: Bool,
+        neverHere: Set<ImageFormat>,
+        in kind: WorkerKind,
+        unless isElsewhere: (@Sendable (ImageFormat) -> Bool)? = nil
+    ) -> any ImageDecoding {
+        SandboxedCoder(
+            coder: coder.extended,
+            sandbox: self,
+            isOptional: isOptional,
+            neverHere: neverHere,
+            kind: kind,
+            isElsewhere: isElsewhere
+        )
+    }
+
     /// Starts the workers for the formats of the web, so that the first image does not wait for them.
     package func prepare() { pool(.codecs).prepare() }
 

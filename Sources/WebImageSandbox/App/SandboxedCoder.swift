@@ -1,5 +1,5 @@
 import FoundationEssentials
-package import WebImageCore
+import WebImageCore
 
 /// A decoder that runs in a worker of the sandbox.
 struct SandboxedCoder: ExtendedDecoding {
@@ -84,30 +84,6 @@ struct SandboxedCoder: ExtendedDecoding {
 }
 
 extension DecodeSandbox {
-    /// A decoder that runs in workers.
-    /// - Parameters:
-    ///   - coder: The decoder, which the workers also have.
-    ///   - isOptional: Whether images are decoded in this process if no worker starts. Resources of the app always are.
-    ///   - neverHere: The formats that are decoded in this process only if the file is local.
-    ///   - kind: The kind of worker for all formats but SVG, whose workers read fonts.
-    ///   - isElsewhere: Whether another process already decodes a format, or no worker can.
-    package func sandboxed(
-        _ coder: any ImageDecoding,
-        isOptional: Bool,
-        neverHere: Set<ImageFormat>,
-        in kind: WorkerKind,
-        unless isElsewhere: (@Sendable (ImageFormat) -> Bool)? = nil
-    ) -> any ImageDecoding {
-        SandboxedCoder(
-            coder: coder.extended,
-            sandbox: self,
-            isOptional: isOptional,
-            neverHere: neverHere,
-            kind: kind,
-            isElsewhere: isElsewhere
-        )
-    }
-
     /// Creates the image of an answer.
     /// - Parameter file: The file, in the format recognized by the app. An animation keeps its bytes.
     func image(
