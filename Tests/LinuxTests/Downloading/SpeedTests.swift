@@ -57,8 +57,11 @@ struct SpeedTests {
         let now = ContinuousClock.now
         for (scheme, window) in [("http", 5), ("https", 64)] {
             let url = try #require(URL(string: "\(scheme)://a.example/a"))
-            let request = TransferRequest(TransferKey(LoaderRequest(url: url)), ImageDownloader.Configuration())
-            let exchange = Exchange(request, budget: nil)
+            let commands = CurlCommandQueue(.init(), .desktop, idleTime: .zero) { _ in 0 }
+            let operation = CurlFetchOperation(LoaderRequest(url: url), commands) { _ in }
+            let transfer = CurlTransfer(TransferKey(operation.request), number: 0, for: operation)
+            _ = transfer.begin(ImageDownloader.Configuration(), resuming: nil)
+            let exchange = try #require(transfer.exchange)
             // Nothing is too slow before the first byte has arrived.
             #expect(!exchange.isTooSlow(now: now) && !exchange.isTooSlow(now: now + .seconds(100)))
             _ = [UInt8](repeating: 0x61, count: 100).withUnsafeBytes { exchange.receiveHeaderLine($0) }

@@ -65,7 +65,7 @@ extension CurlThread {
     func repeatExchange(of transfer: CurlTransfer, since start: ContinuousClock.Instant = .now) {
         let old: Exchange = transfer.exchange
         old.handle.map(remove)
-        transfer.exchange = Exchange(old.request, budget: transfer.budget, connectStart: start)
+        transfer.exchange = Exchange(old.request, of: transfer, connectStart: start)
         launch(transfer, through: old.request.proxy)
     }
 }

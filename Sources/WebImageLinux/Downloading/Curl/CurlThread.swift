@@ -266,14 +266,13 @@ extension CurlThread {
         if let pause = pauses[exchange.request.origin], pause.end > .now {
             return finish(transfer, .failure(exchange.paused(until: pause.end, status: pause.status)))
         }
-        guard let handle = CurlHandle() else {
+        guard let handle = CurlHandle(for: exchange.request, transfer.priority, sharing: sharedState) else {
             return finish(transfer, .failure(exchange.error(.connectionFailed, "libcurl is out of memory")))
         }
         // libcurl has no other way to close idle connections, and counts whole seconds.
         let age = networkChange.map { Int(bounded: (ContinuousClock.now - $0) / .seconds(1)) - 1 } ?? Self.idleAge
         handle.set(CURLOPT_MAXAGE_CONN, to: max(1, min(age, Self.idleAge)))
-        handle.set(CURLOPT_SHARE, to: sharedState.share(for: transfer.key.options))
-        transfer.launch(on: handle)
+        exchange.launch(on: handle)
         let code = curl_multi_add_handle(multi, handle.easy)
         if code != CURLM_OK {
             let cause = String(cString: curl_multi_strerror(code))
@@ -313,7 +312,7 @@ extension CurlThread {
                 continue
             }
             noteLookup(of: exchange, handle, code)
-            let outcome = transfer.conclude(code)
+            let outcome = exchange.conclude(code)
             // The handle is released only now, because libcurl keeps the status and the metrics in it.
             exchange.handle = nil
             remove(handle)

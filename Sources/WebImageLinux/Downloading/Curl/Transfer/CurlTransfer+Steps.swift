@@ -110,7 +110,7 @@ extension CurlTransfer {
                 guard let credential = await ask(demand) else { return { _ in .failed(error) } }
                 return { transfer in
                     transfer.exchange.request.answers[party] = (credential, challenge.scheme)
-                    transfer.exchange = Exchange(transfer.exchange.request, budget: transfer.budget)
+                    transfer.exchange = Exchange(transfer.exchange.request, of: transfer)
                     return .nextExchange
                 }
             }

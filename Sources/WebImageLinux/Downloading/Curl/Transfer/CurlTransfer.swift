@@ -1,5 +1,3 @@
-internal import CWebImageCurl
-internal import CWebImageShims
 import FoundationEssentials
 import WebImageCore
 
@@ -35,8 +33,7 @@ typealias TransferNumber = UInt64
 /// One transfer for all operations that want it: an HTTP exchange, or several if the server redirects. Only the network
 /// thread uses it.
 ///
-/// The order is ``begin(_:resuming:)``, then ``launch(on:)``, after which the ``Exchange`` receives the response, and
-/// ``conclude(_:)``, which may prepare the next exchange.
+/// ``begin(_:resuming:)`` prepares the first ``Exchange``, which receives the response and may have the transfer prepare the next.
 final class CurlTransfer {
     /// What follows an exchange.
     enum Outcome {
@@ -100,11 +97,11 @@ final class CurlTransfer {
     }
 }
 
-// One exchange, from its request to its end.
+// What precedes an exchange, and what it passes on.
 extension CurlTransfer {
     /// Prepares the first exchange, which resumes the body of an interrupted transfer if there is one.
     func begin(_ configuration: ImageDownloader.Configuration, resuming body: PartialBody?) -> Outcome {
-        exchange = Exchange(TransferRequest(key, configuration, resuming: body), budget: nil)
+        exchange = Exchange(TransferRequest(key, configuration, resuming: body), of: self)
         return prepare(exchange.request)
     }
 
@@ -123,37 +120,13 @@ extension CurlTransfer {
             let remedy = "Write the host after http:// or https://, as in https://example.org/image.png."
             return .failed(exchange.error(.invalidURL, "The URL has no host", remedy: remedy))
         }
-        exchange = Exchange(request, budget: budget)
+        exchange = Exchange(request, of: self)
         return .nextExchange
-    }
-
-    /// Prepares a handle for the exchange. libcurl starts it when the handle is added to the multi handle.
-    func launch(on handle: CurlHandle) {
-        let limit = key.options.connectTimeout ?? exchange.request.configuration.connectTimeout
-        exchange.connectTimeout = operations.first?.request.isQuickAttempt == true ? min(limit, .seconds(3)) : limit
-        (exchange.handle, exchange.launchedAt) = (handle, .now)
-        handle.set(CURLOPT_CONNECTTIMEOUT_MS, to: max(1, Int(exchange.connectTimeout.timeoutMilliseconds)))
-        if exchange.connectStart != nil { handle.set(CURLOPT_FRESH_CONNECT, to: 1) }
-        exchange.request.configure(handle, priority)
-        handle.set(CURLOPT_WRITEDATA, to: Unmanaged.passUnretained(self).toOpaque())
-        handle.setCallback(CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
-            let transfer = Unmanaged<CurlTransfer>.fromOpaque(context!).takeUnretainedValue()
-            // Any other result than the byte count aborts the transfer. For an empty chunk, the count is 0.
-            guard count > 0 else { return 0 }
-            let bytes = UnsafeRawBufferPointer(start: bytes, count: size * count)
-            return transfer.exchange.receive(bytes) { transfer.pass($0) } ? size * count : 0
-        }
-        handle.set(CURLOPT_HEADERDATA, to: Unmanaged.passUnretained(self).toOpaque())
-        handle.setCallback(CURLOPT_HEADERFUNCTION) { line, size, count, context in
-            let transfer = Unmanaged<CurlTransfer>.fromOpaque(context!).takeUnretainedValue()
-            let line = UnsafeRawBufferPointer(start: line, count: size * count)
-            return transfer.exchange.receiveHeaderLine(line) ? size * count : 0
-        }
     }
 
     /// Passes bytes of the image that have arrived on to the operations.
     /// - Returns: Whether any load can use them.
-    private func pass(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    func pass(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let (body, enough) = (exchange.body, ImageFormat.longestSniffLength)
         // The first bytes of the rest pass the resumed part on as well.
         let isFirst = exchange.receivedCount == bytes.count
@@ -183,25 +156,5 @@ extension CurlTransfer {
         else { return nil }
         let refusals = operations.map { $0.request.refusal?(Data(head)) }
         return refusals.contains { $0 == nil } ? nil : refusals.first ?? nil
-    }
-
-    /// Turns libcurl's result into the outcome of the exchange.
-    func conclude(_ code: CURLcode) -> Outcome {
-        if code != CURLE_OK {
-            exchange.receiveRefusalOfProxy()
-        } else if exchange.head == nil, exchange.hasWholeHead {
-            // The response has no body.
-            exchange.receiveHead()
-        }
-        switch exchange.verdict(after: code, tooSlow: tooSlow) {
-        case .accepted: return .finished(.success(exchange.result(waitingTime: waitingTime)))
-        case .redirected: return followRedirect()
-        case .refused(let error): return recover(from: error)
-        case .failed(let error): return .failed(error)
-        // The whole body is requested.
-        case .resumeRefused:
-            exchange.request.resumed = nil
-            return prepare(exchange.request)
-        }
     }
 }

@@ -19,6 +19,8 @@ final class Exchange {
         case resumeRefused
     }
 
+    /// Owns this object.
+    private unowned let transfer: CurlTransfer
     var request: TransferRequest
     /// The handle that performs the exchange; `nil` before the launch and after the end.
     var handle: CurlHandle?
@@ -70,9 +72,30 @@ final class Exchange {
     private static let headLineLimit = 500
     private static let discardLimit = 64 << 10
 
-    init(_ request: TransferRequest, budget: MemoryBudget?, connectStart: ContinuousClock.Instant? = nil) {
-        (self.request, self.connectStart) = (request, connectStart)
-        body = TransferBody(inMemoryBodyLimit: request.configuration.inMemoryBodyLimit, budget: budget)
+    init(_ request: TransferRequest, of transfer: CurlTransfer, connectStart: ContinuousClock.Instant? = nil) {
+        (self.request, self.transfer, self.connectStart) = (request, transfer, connectStart)
+        body = TransferBody(inMemoryBodyLimit: request.configuration.inMemoryBodyLimit, budget: transfer.budget)
+    }
+
+    /// Performs the exchange with a handle. libcurl starts it when the handle is added to the multi handle.
+    func launch(on handle: CurlHandle) {
+        connectTimeout = request.connectTimeout(isQuick: transfer.operations.first?.request.isQuickAttempt == true)
+        (self.handle, launchedAt) = (handle, .now)
+        handle.set(CURLOPT_CONNECTTIMEOUT_MS, to: max(1, Int(connectTimeout.timeoutMilliseconds)))
+        if connectStart != nil { handle.set(CURLOPT_FRESH_CONNECT, to: 1) }
+        handle.set(CURLOPT_WRITEDATA, to: Unmanaged.passUnretained(self).toOpaque())
+        handle.setCallback(CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+            let exchange = Unmanaged<Exchange>.fromOpaque(context!).takeUnretainedValue()
+            // Any other result than the byte count aborts the transfer. For an empty chunk, the count is 0.
+            guard count > 0 else { return 0 }
+            return exchange.receive(UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
+        }
+        handle.set(CURLOPT_HEADERDATA, to: Unmanaged.passUnretained(self).toOpaque())
+        handle.setCallback(CURLOPT_HEADERFUNCTION) { line, size, count, context in
+            let exchange = Unmanaged<Exchange>.fromOpaque(context!).takeUnretainedValue()
+            let line = UnsafeRawBufferPointer(start: line, count: size * count)
+            return exchange.receiveHeaderLine(line) ? size * count : 0
+        }
     }
 
     /// Ends the exchange with an error.
@@ -95,9 +118,8 @@ final class Exchange {
     }
 
     /// Receives the next bytes of the body. The bytes of an image are kept once they are decoded.
-    /// - Parameter pass: Receives what was kept, and returns whether it wants more.
     /// - Returns: Whether the exchange continues.
-    func receive(_ bytes: UnsafeRawBufferPointer, _ pass: (UnsafeRawBufferPointer) -> Bool) -> Bool {
+    private func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
         lastArrival = .now
         bodyByteCount += bytes.count
         if head == nil { receiveHead() }
@@ -108,9 +130,9 @@ final class Exchange {
             // Reading a short error page to its end keeps the connection open for the next request.
             return !hasDiscardedTooMuch
         case .accepted:
-            guard let decoder else { return keep(bytes) && pass(bytes) }
+            guard let decoder else { return keep(bytes) && transfer.pass(bytes) }
             do {
-                return try decoder.decode(bytes) { keep($0) && pass($0) }
+                return try decoder.decode(bytes) { keep($0) && transfer.pass($0) }
             } catch {
                 return fail(self.error(error))
             }
@@ -123,7 +145,7 @@ final class Exchange {
     }
 
     /// Reads the head and decides what to do with the body.
-    func receiveHead() {
+    private func receiveHead() {
         var head = readHead()
         self.head = head
         // RFC 9110, 15.4.
@@ -204,10 +226,27 @@ final class Exchange {
         return true
     }
 
-    /// The verdict at the end of the exchange.
-    /// - Parameter tooSlow: The error for a time limit of libcurl. libcurl's text may still describe an earlier
-    ///   failure, such as that of another address.
-    func verdict(after code: CURLcode, tooSlow: @autoclosure () -> ImageError) -> Verdict {
+    /// Turns libcurl's result into the outcome of the exchange.
+    func conclude(_ code: CURLcode) -> CurlTransfer.Outcome {
+        if code != CURLE_OK {
+            receiveRefusalOfProxy()
+        } else if head == nil, hasWholeHead {
+            // The response has no body.
+            receiveHead()
+        }
+        switch verdict(after: code) {
+        case .accepted: return .finished(.success(result))
+        case .redirected: return transfer.followRedirect()
+        case .refused(let error): return transfer.recover(from: error)
+        case .failed(let error): return .failed(error)
+        // The whole body is requested.
+        case .resumeRefused:
+            request.resumed = nil
+            return transfer.prepare(request)
+        }
+    }
+
+    private func verdict(after code: CURLcode) -> Verdict {
         // libcurl reports a connection that was closed within the head as a response without a body.
         if code == CURLE_OK, !hasWholeHead {
             return .failed(error(.transferIncomplete, "The connection was closed before the end of the head"))
@@ -226,8 +265,9 @@ final class Exchange {
             guard !wasRefusedWithoutTLS(code) else {
                 return .failed(badRedirect("it leads from https to http; allowsInsecureRedirects permits that"))
             }
+            // libcurl's text may still describe an earlier failure, such as one of another address.
             let isTimeout = code == CURLE_OPERATION_TIMEDOUT
-            return .failed(isTimeout ? tooSlow() : error(code, message: handle?.errorMessage ?? ""))
+            return .failed(isTimeout ? transfer.tooSlow : error(code, message: handle?.errorMessage ?? ""))
         case .resumeRefused, .refused, .failed:
             return verdict
         }
@@ -248,11 +288,11 @@ final class Exchange {
     }
 
     /// The result of an exchange that has succeeded.
-    func result(waitingTime: Duration) -> LoaderResult {
+    private var result: LoaderResult {
         let head = head ?? readHead()
         var metadata = metadata(of: head)
         var metrics = handle?.metrics ?? TransferMetrics()
-        metrics.waiting = waitingTime
+        metrics.waiting = transfer.waitingTime
         metrics.redirectCount = request.redirectCount
         if head.status == 304 {
             metrics.cacheDecision = .notModified
