@@ -19,13 +19,11 @@ final class SharedPlayer {
     private init?(_ image: WebImage, _ playback: ImagePlayback) {
         guard let player = AnimationPlayer(image, playback) else { return nil }
         self.player = player
-        player.onChange = { [weak self] in self?.frameChanged() }
     }
 
     /// The player for an image: the common one if playback is synchronized, else a new one.
     /// - Returns: `nil` if the image is not animated.
     static func player(for image: WebImage, _ playback: ImagePlayback) -> SharedPlayer? {
-        guard image.animation != nil else { return nil }
         PlaybackEnvironment.start()
         guard playback.isSynchronized else { return SharedPlayer(image, playback) }
         let key = ObjectIdentifier(image.storage)
@@ -60,6 +58,8 @@ final class SharedPlayer {
         let isFirst = viewers.isEmpty
         viewers.removeAll { $0.object == nil }
         viewers.append(Weak(object: viewer))
+        // Most players have one viewer, which they tell directly.
+        player.onChange = isFirst ? { [weak viewer] in viewer?.frameChanged() } : { [weak self] in self?.tellViewers() }
         PlaybackEnvironment.add(self)
         if isFirst, player.playback.isAutomatic { start() }
         updateVisibility()
@@ -91,7 +91,7 @@ final class SharedPlayer {
         player.setVisible(viewers.contains { $0.object?.isAsleep == false })
     }
 
-    private func frameChanged() {
+    private func tellViewers() {
         // A paintable that was released has not been removed.
         if viewers.contains(where: { $0.object == nil }) { updateVisibility() }
         for viewer in viewers { viewer.object?.frameChanged() }
