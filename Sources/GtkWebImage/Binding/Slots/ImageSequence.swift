@@ -21,7 +21,7 @@ extension ImageSlot {
         let task = load.task
         let arriving = SequenceLoad(sequence)
         for (index, image) in sequence.requests.enumerated() {
-            let request = load.makeRequest(size, for: widget, of: image)
+            let request = makeRequest(for: load, at: size, of: image)
             let completion: Completion = { [weak self] result in
                 arriving.add(result, at: index)
                 guard let self, current?.task === task else {

@@ -21,7 +21,7 @@ extension ImageSlot {
         // This comes last, because an observer of the progress may set another image.
         defer { updateProgress(of: nil) { $0.reset(to: .idle) } }
         show(placeholder, manager())
-        startPlaceholderIfVisible(target.decodeSize())
+        startPlaceholderIfVisible()
     }
 
     /// Cancels the load and shows an image of the app.

@@ -24,7 +24,7 @@ extension ImageSlot: ContentObserving {
     func widgetMapped() {
         target.content?.widgetMapped()
         guard isMapped == true else { return }
-        startPlaceholderIfVisible(current?.decodeSize(in: target) ?? target.decodeSize())
+        startPlaceholderIfVisible()
         current?.allowRefinement()
         guard let load = current, let pointer = widget?.pointer else { return }
         switch load.state {
@@ -68,9 +68,9 @@ extension ImageSlot: ContentObserving {
 
     /// Starts the load that waited while the loads of the widget were suspended.
     func widgetResumed() {
-        startPlaceholderIfVisible(current?.decodeSize(in: target) ?? target.decodeSize())
+        startPlaceholderIfVisible()
         guard let load = current, case .suspended = load.state, !load.task.isCancelled else { return }
-        startWhenLaidOut(load.decodeSize(in: target))
+        startWhenLaidOut(decodeSize)
     }
 
     func widgetUnrooted() {

@@ -13,7 +13,7 @@ extension ImageSlot {
         } else if load.request.options.whileLoading == .currentImage, load.request.placeholder != nil {
             showPlaceholder()
         }
-        startPlaceholderIfVisible(load.decodeSize(in: target))
+        startPlaceholderIfVisible()
     }
 
     /// Replaces the placeholder of the load, also on display.
@@ -24,13 +24,12 @@ extension ImageSlot {
 
     /// Loads a placeholder given by a URL if it does not belong to a load that will start. If the widget is hidden or
     /// its loads are suspended, the placeholder is loaded after that.
-    /// - Parameter size: The size to decode at; `nil` while the widget has no size.
-    func startPlaceholderIfVisible(_ size: DecodeSize?) {
+    func startPlaceholderIfVisible() {
         guard let placeholderLoad, placeholderLoad.isWaiting, current?.isToStart != true else { return }
         if let widget {
             guard isMapped == true, let pointer = widget.pointer, !SuspendedWidgets.contain(pointer) else { return }
         }
-        placeholderLoad.start(at: size ?? .original)
+        placeholderLoad.start(at: decodeSize ?? .original)
     }
 
     /// Loads the image again when the network is back, and after a while, because host names do not resolve at once

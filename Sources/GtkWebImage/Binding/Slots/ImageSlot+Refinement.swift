@@ -16,19 +16,25 @@ extension ImageSlot {
 
     /// Whether an image was decoded with other proportions than its file, so that each side counts.
     private func isStretched(_ image: WebImage) -> Bool {
-        if case .stretch = current?.decodeSize(in: target) { image.hasMorePixels } else { false }
+        if case .stretch = decodeSize { image.hasMorePixels } else { false }
     }
 
     private func refineIfNeeded(_ image: WebImage) {
         guard let load = current, load.variantRank != nil || image.hasMorePixels, load.canRefine,
-            let size = load.decodeSize(in: target)
+            let size = decodeSize
         else { return }
         let isCoarse = image.hasMorePixels && size.target(for: image.naturalSizeBeforeTransform) != image.decodedSize
-        guard isCoarse || load.hasLargerVariant(for: size, on: widget) else { return }
+        guard isCoarse || hasLargerVariant(for: size, of: load) else { return }
         let task = load.task
         MainLoopDispatcher.shared.dispatch { [weak self] in
             MainActor.assumeIsolated { self?.refine(task, size) }
         }
+    }
+
+    /// Whether an image with several files has a file that fits a size better than the loaded one.
+    private func hasLargerVariant(for size: DecodeSize, of load: SlotLoad) -> Bool {
+        guard let loaded = load.variantRank else { return false }
+        return load.manager.variantRank(for: makeRequest(for: load, at: size)).map { $0 > loaded } ?? false
     }
 
     private func refine(_ task: ImageTask, _ size: DecodeSize) {
@@ -48,7 +54,7 @@ extension ImageSlot {
             }
         }
         let refining = load.manager.makeTask(
-            for: load.makeRequest(size, for: widget),
+            for: makeRequest(for: load, at: size),
             handlers: .mainActor(completion: completion)
         )
         current?.refinement = .loading(refining)
@@ -89,12 +95,6 @@ extension SlotLoad {
     /// Allows another refinement after a temporary failure.
     func allowRefinement() {
         if case .failed(isTransient: true) = refinement { refinement = .idle }
-    }
-
-    /// Whether an image with several files has a file that fits a size better than the loaded one.
-    func hasLargerVariant(for size: DecodeSize, on widget: WidgetReference?) -> Bool {
-        guard let variantRank else { return false }
-        return manager.variantRank(for: makeRequest(size, for: widget)).map { $0 > variantRank } ?? false
     }
 }
 

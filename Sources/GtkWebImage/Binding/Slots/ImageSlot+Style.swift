@@ -41,7 +41,7 @@ extension ImageSlot {
             current?.showsPreview = false
             endLoading()
             load.task.stop()
-            startTask(load.decodeSize(in: target) ?? .original)
+            startTask(decodeSize ?? .original)
         case .waitingForMap, .waitingForLayout, .suspended, .detached: break
         }
     }

@@ -136,14 +136,13 @@ final class ImageSlot {
             followCancellation(of: load.task)
         }
         if load.hasDarkImage { noteStyle() }
-        let scale = widget?.pointer?.deviceScale
-        let size = load.decodeSize(in: target, scale: scale)
+        var asked = makeRequest(for: load)
+        let (size, displayScale) = (asked.decodeSize, asked.displayScale)
         var prepared: PreparedLoad?
         var hasImage = false
         if load.request.sequence == nil {
             // If the widget has no size yet, an image of any size will do.
-            let asked = load.makeRequest(size ?? .original, for: widget, scale: scale)
-            let displayScale = asked.displayScale
+            asked.decodeSize = size ?? .original
             var request = load.manager.prepare(asked)
             let (image, response) = load.manager.memoryStage.hit(forBinding: &request, inAnySize: size == nil)
             guard current === load else { return }
@@ -158,6 +157,27 @@ final class ImageSlot {
         }
         if !hasImage, load.request.options.whileLoading != .currentImage, !load.keepsImage { showPlaceholder() }
         startWhenLaidOut(size, prepared)
+    }
+
+    /// The size to decode at; `nil` while the widget has none.
+    var decodeSize: DecodeSize? { current?.request.image?.decodeSize ?? target.decodeSize() }
+
+    /// The request of a load, for the widget as it is now.
+    /// - Parameters:
+    ///   - size: The size to decode at. Default: the size of the widget, if it has one.
+    ///   - part: One of several images. Default: the image.
+    func makeRequest(for load: SlotLoad, at size: DecodeSize? = nil, of part: ImageRequest? = nil) -> ImageRequest {
+        var result = part ?? load.image
+        if load.isDark { result = result.inStyle(isDark: true) }
+        result.priority = result.onScreenPriority
+        if load.ignoresFailureCache { result.rememberedFailure = .ignored }
+        // The manager's request processor may add a transformer, whose radii are in application pixels.
+        result.acceptsLarger = true
+        let (scale, ownSize) = (widget?.pointer?.deviceScale, load.request.image?.decodeSize)
+        if ownSize != .original, let scale { result.displayScale = scale }
+        result.decodeSize = size ?? ownSize ?? target.decodeSize(scale: scale ?? 1)
+        result.preparation = TexturePreparation()
+        return result
     }
 
     /// Shows the placeholder of the request.
@@ -202,9 +222,8 @@ final class ImageSlot {
                 !current.task.isCancelled
             else { return }
             // A widget without a size gets the size of its image.
-            let size = current.decodeSize(in: target) ?? .original
-            let isOtherStyle = current.hasDarkImage && noteStyle()
-            startTask(size, isOtherStyle || prepared?.fits(size, on: widget) != true ? nil : prepared)
+            let size = decodeSize ?? .original
+            startTask(size, prepared?.fits(size, on: widget) == true ? prepared : nil)
         }
     }
 
@@ -217,13 +236,14 @@ final class ImageSlot {
             return
         }
         load.state = .loading
-        if load.hasDarkImage { noteStyle() }
+        let isOtherStyle = load.hasDarkImage && noteStyle()
         placeholderLoad?.start(at: size)
         target.content?.beginLoading(configuration.indicator)
         accessibility.isBusy = true
         if let sequence = load.request.sequence { return startSequence(sequence, size) }
         let task = load.task
-        let request = prepared?.request ?? load.manager.prepare(load.makeRequest(size, for: widget))
+        let known = isOtherStyle ? nil : prepared?.request
+        let request = known ?? load.manager.prepare(makeRequest(for: load, at: size))
         guard current === load else { return }
         let wantsProgress = load.wantsProgress || progress != nil || configuration.indicator != nil
         load.variantRank = request.request.variantRank

@@ -123,37 +123,6 @@ final class SlotLoad {
     var hasHandlers: Bool { requests.contains { $0.progress != nil || $0.partial != nil } }
 
     var wantsProgress: Bool { request.progress != nil || joined.contains { $0.progress != nil } }
-
-    /// The size to decode at; `nil` while the widget has none.
-    /// - Parameter scale: The device scale of the widget, if it is known.
-    func decodeSize(in target: any SlotTarget, scale: Double? = nil) -> DecodeSize? {
-        if let size = request.image?.decodeSize { return size }
-        return scale.map { target.decodeSize(scale: $0) } ?? target.decodeSize()
-    }
-
-    /// The request to load.
-    /// - Parameters:
-    ///   - scale: The device scale of the widget, if it is known.
-    ///   - part: One of several images. Default: the image.
-    func makeRequest(
-        _ size: DecodeSize,
-        for widget: WidgetReference?,
-        scale: Double? = nil,
-        of part: ImageRequest? = nil
-    ) -> ImageRequest {
-        var result = part ?? image
-        if isDark { result = result.inStyle(isDark: true) }
-        result.priority = result.onScreenPriority
-        if ignoresFailureCache { result.rememberedFailure = .ignored }
-        result.decodeSize = size
-        // The manager's request processor may add a transformer, whose radii are in application pixels.
-        result.acceptsLarger = true
-        if request.image?.decodeSize != .original, let scale = scale ?? widget?.pointer?.deviceScale {
-            result.displayScale = scale
-        }
-        result.preparation = TexturePreparation()
-        return result
-    }
 }
 
 /// A request of a load that is about to start.
