@@ -32,9 +32,7 @@ final class LayoutWaiter {
 
     private func didLayOut() {
         if let handler = handler.take() { clock.disconnect(handler) }
-        let ready = waiting
-        waiting = []
-        MainThreadMeter.measure { for body in ready { body() } }
+        MainThreadMeter.measure { for body in exchange(&waiting, with: []) { body() } }
     }
 }
 

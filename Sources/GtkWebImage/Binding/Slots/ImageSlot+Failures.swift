@@ -4,7 +4,18 @@ import WebImageLinux
 
 // Placeholders, failures and the loads that follow them.
 extension ImageSlot {
-    func showFailure() {
+    /// Shows that a load has failed, then completes its task.
+    func fail(_ load: SlotLoad, _ error: ImageError) {
+        load.state = .failed(error)
+        updateProgress(of: load.task) { $0.end(with: error) }
+        if current === load {
+            if !error.isCancelled { showFailure() }
+            restartLater(after: error)
+        }
+        load.task.complete(.failure(error))
+    }
+
+    private func showFailure() {
         accessibility.hasFailed = true
         guard let load = current, load.request.options.display != .manual, !load.showsPreview else { return }
         if let placeholder = configuration.errorPlaceholder {
@@ -32,10 +43,10 @@ extension ImageSlot {
         placeholderLoad.start(at: decodeSize ?? .original)
     }
 
-    /// Loads the image again when the network is back, and after a while, because host names do not resolve at once
-    /// after that. The completions have received their error or a fallback by then.
-    /// - Parameter error: The error of the failed load.
+    /// After a temporary error, loads the image again when the network is back, and after a while, because host names
+    /// do not resolve at once after that. The completions have received their error or a fallback by then.
     func restartLater(after error: ImageError) {
+        guard error.isTransient else { return laterRetry.cancel() }
         laterRetry.schedule { [weak self] in
             // Otherwise the image is loaded once the widget is mapped.
             if self?.isMapped != false { self?.restartFailed(.network) }

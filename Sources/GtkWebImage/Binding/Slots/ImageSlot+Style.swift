@@ -36,9 +36,7 @@ extension ImageSlot {
             // An app that shows its images itself has received its image.
             if load.request.options.display != .manual { restart(load) }
         case .loading:
-            current?.partialImage = nil
-            current?.showsPartialImage = false
-            current?.showsPreview = false
+            (load.partialImage, load.showsPartialImage, load.showsPreview) = (nil, false, false)
             endLoading()
             load.task.stop()
             startTask(decodeSize ?? .original)

@@ -194,7 +194,10 @@ final class ImageSlot {
     {
         placeholderLoad = nil
         target.attach()
-        target.content?.show(placeholder, keepsPreview: keepsPreview)
+        // A new widget already shows nothing.
+        if placeholder != nil || target.content?.isEmpty == false {
+            target.content?.show(placeholder, keepsPreview: keepsPreview)
+        }
         target.changed()
         if case .url(let url) = placeholder?.kind { placeholderLoad = PlaceholderLoad(url, manager(), for: target) }
     }
@@ -309,19 +312,8 @@ final class ImageSlot {
                 task.complete(result)
             }
             guard current === load else { return }
-            if let error = response.fallbackError, error.isTransient {
-                restartLater(after: error)
-            } else {
-                laterRetry.cancel()
-            }
-        case .failure(let error):
-            load.state = .failed(error)
-            updateProgress(of: task) { $0.end(with: error) }
-            if current === load {
-                if !error.isCancelled { showFailure() }
-                if error.isTransient { restartLater(after: error) } else { laterRetry.cancel() }
-            }
-            task.complete(result)
+            if let error = response.fallbackError { restartLater(after: error) } else { laterRetry.cancel() }
+        case .failure(let error): fail(load, error)
         }
     }
 
