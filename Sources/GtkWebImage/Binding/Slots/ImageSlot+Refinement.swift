@@ -82,6 +82,15 @@ extension ImageSlot {
 }
 
 extension SlotLoad {
+    /// The load of the same image with more pixels, after it was drawn larger than it was decoded.
+    enum Refinement: Sendable {
+        case idle
+        case loading(ImageTask)
+        /// It is not retried, or each frame would start a load. After a temporary failure it is retried when the widget
+        /// is mapped or the image is set, and after a while.
+        case failed(isTransient: Bool)
+    }
+
     var canRefine: Bool {
         guard case .shown = state, case .idle = refinement else { return false }
         return request.sequence == nil && request.options.display != .manual

@@ -18,15 +18,6 @@ final class SlotLoad {
         case detached
     }
 
-    /// The load of the same image with more pixels, after it was drawn larger than it was decoded.
-    enum Refinement: Sendable {
-        case idle
-        case loading(ImageTask)
-        /// It is not retried, or each frame would start a load. After a temporary failure it is retried when the widget
-        /// is mapped or the image is set, and after a while.
-        case failed(isTransient: Bool)
-    }
-
     /// The handle that callers hold. It starts when the size is known, at the priority of an image on screen.
     let task: ImageTask
     /// The request, without its handlers after the end of the load, because they may capture the widget.

@@ -25,7 +25,7 @@ final class WidgetSlots {
     /// The GtkPicture behind the child of a button.
     private lazy var background = widget?.address.map { PictureTarget(behindChildOf: $0) }
     /// The targets that follow the states of the widget.
-    private var stateful: [PictureTarget] = []
+    var stateful: [PictureTarget] = []
     /// `.highlighted` is not among the GtkStateFlags, so it is tracked here.
     var isHighlighted = false {
         didSet { if isHighlighted != oldValue { updateStates() } }
@@ -164,36 +164,6 @@ extension WidgetSlots {
     }
 
     private func target(for state: ButtonImageState, in picture: PictureTarget) -> PictureTarget {
-        if state == .normal { return picture }
-        follow(picture)
-        return PictureStateTarget(state, of: picture)
-    }
-
-    /// Updates a target when the states of the widget change.
-    private func follow(_ picture: PictureTarget) {
-        guard !stateful.contains(where: { $0 === picture }), let pointer = widget?.pointer else { return }
-        stateful.append(picture)
-        if stateful.count == 1 {
-            UnsafeMutableRawPointer(pointer).connect("state-flags-changed") { [weak self] in
-                self?.updateStates()
-            }
-        }
-        updateStates()
-    }
-
-    private func updateStates() {
-        guard let pointer = widget?.pointer else { return }
-        var states = ButtonImageState.states(of: gtk_widget_get_state_flags(pointer).rawValue)
-        if isHighlighted { states.insert(.highlighted, at: 0) }
-        for picture in stateful { picture.states = states }
-    }
-}
-
-extension UnsafeMutablePointer<GtkWidget> {
-    /// The side of the image of a GtkImage in application pixels (GtkImage:pixel-size, GtkIconSize).
-    fileprivate var imageSize: Int {
-        let size = Int(gtk_image_get_pixel_size(OpaquePointer(self)))
-        if size > 0 { return size }
-        return gtk_image_get_icon_size(OpaquePointer(self)) == GTK_ICON_SIZE_LARGE ? 32 : 16
+        state == .normal ? picture : makeTarget(for: state, in: picture)
     }
 }

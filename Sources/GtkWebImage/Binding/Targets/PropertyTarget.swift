@@ -79,6 +79,13 @@ final class PropertyTarget: SlotTarget {
 }
 
 extension UnsafeMutablePointer<GtkWidget> {
+    /// The side of the image of a GtkImage in application pixels (GtkImage:pixel-size, GtkIconSize).
+    var imageSize: Int {
+        let size = Int(gtk_image_get_pixel_size(OpaquePointer(self)))
+        if size > 0 { return size }
+        return gtk_image_get_icon_size(OpaquePointer(self)) == GTK_ICON_SIZE_LARGE ? 32 : 16
+    }
+
     /// The size that covers the widget; `nil` before its first layout.
     func coveringSize(scale: Double) -> DecodeSize? {
         let size = PixelSize(width: Int(gtk_widget_get_width(self)), height: Int(gtk_widget_get_height(self)))
