@@ -32,19 +32,13 @@ public struct ImageBinding: ImageBindable {
         WidgetSlots.of(object).slot(for: key, in: place)
     }
 
-    /// The slot, ready for another image: its target is in place, and a load that the app has tied to the key is
-    /// cancelled.
-    func preparedSlot() -> ImageSlot {
-        let slots = WidgetSlots.of(object)
-        slots.cancelAppTask(for: key)
-        let slot = slots.slot(for: key, in: place)
-        slot.target.prepare()
-        return slot
-    }
+    /// The slot, ready for another image.
+    func preparedSlot() -> ImageSlot { WidgetSlots.of(object).preparedSlot(for: key, in: place) }
 
     /// Loads an image under the key. All forms of setImage call this.
     func set(_ request: BindingRequest, _ completion: ImageSlot.Completion?) -> ImageTask {
-        preparedSlot().set(request, by: manager ?? .shared, completion)
+        let slots = WidgetSlots.of(object)
+        return slots.preparedSlot(for: key, in: place).set(request, by: slots.manager ?? .shared, completion)
     }
 }
 

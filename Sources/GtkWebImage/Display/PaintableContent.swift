@@ -145,7 +145,7 @@ final class PaintableContent {
         displayed = next
         svg?.stop()
         playSvg()
-        if !hasIntrinsicSize { onSizeLost?() }
+        if let onSizeLost, !hasIntrinsicSize { onSizeLost() }
         updateSize()
         updateTicker()
         // The app is told of a frame and may set another image.

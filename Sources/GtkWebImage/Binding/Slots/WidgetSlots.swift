@@ -66,6 +66,15 @@ final class WidgetSlots {
 
     func existingSlot(for key: OperationKey) -> ImageSlot? { slots[key] }
 
+    /// Returns the slot of a place, ready for another image: its target is in place, and a load that the app has tied to the
+    /// key is cancelled.
+    func preparedSlot(for key: OperationKey, in place: ImagePlace) -> ImageSlot {
+        if !appTasks.isEmpty { appTasks.removeValue(forKey: key)?.cancel() }
+        let slot = slot(for: key, in: place)
+        slot.target.prepare()
+        return slot
+    }
+
     /// Returns the slot of a place, created if there is none yet.
     func slot(for key: OperationKey, in place: ImagePlace) -> ImageSlot {
         slot(for: key) {
@@ -89,11 +98,6 @@ final class WidgetSlots {
         let slot = ImageSlot(target, widget, isContent: !(target is WindowIconTarget))
         slots[key] = slot
         return slot
-    }
-
-    /// Cancels the load that the app tied to the key, because another image is set under it.
-    func cancelAppTask(for key: OperationKey) {
-        if !appTasks.isEmpty { appTasks.removeValue(forKey: key)?.cancel() }
     }
 
     func forEach(_ body: (ImageSlot) -> Void) {
