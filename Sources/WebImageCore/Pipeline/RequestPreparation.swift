@@ -2,11 +2,13 @@ import FoundationEssentials
 
 /// A request as the stages use it.
 package struct PreparedRequest: Sendable {
-    package let request: ImageRequest
+    package var request: ImageRequest
     /// The request that the interceptors of the manager receive; `nil` for a load that skips them.
     var intercepted: ImageRequest?
     /// ``MemoryCache/storeCount`` when memory did not have the image; -1 if it was not asked.
     var storeCountAtLook = -1
+    /// Whether another `decodeSize` would change nothing else, because neither code of the app nor the choice of a file has seen it.
+    package var isForAnySize = false
 }
 
 /// Turns the request of an app into the request of the stages, in two steps. Interceptors run between the two steps.
@@ -20,7 +22,10 @@ struct RequestPreparation: PipelineStage {
         if context.dependencies.requestProcessor != nil { request = process(request) }
         let intercepted = interceptors.isEmpty ? nil : copy request
         resolve(&request)
-        return PreparedRequest(request: request, intercepted: intercepted)
+        var prepared = PreparedRequest(request: request, intercepted: intercepted)
+        let isSeen = context.dependencies.requestProcessor != nil || intercepted != nil || scaler != nil
+        prepared.isForAnySize = !isSeen && !prepared.request.hasRareAttributes
+        return prepared
     }
 
     /// The request after the app's request processor.

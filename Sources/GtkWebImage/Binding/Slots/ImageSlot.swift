@@ -153,18 +153,18 @@ final class ImageSlot {
                 show(image, animated: false, .newImage)
                 hasImage = true
             }
-            prepared = PreparedLoad(size: size ?? .original, scale: displayScale, request: request)
+            prepared = PreparedLoad(size: size, scale: displayScale, request: request)
         }
         if !hasImage, load.request.options.whileLoading != .currentImage, !load.keepsImage { showPlaceholder() }
         startWhenLaidOut(size, prepared)
     }
 
-    /// The size to decode at; `nil` while the widget has none.
+    /// The size to decode at; `nil` if neither the request nor the widget has one.
     var decodeSize: DecodeSize? { current?.request.image?.decodeSize ?? target.decodeSize() }
 
     /// The request of a load, for the widget as it is now.
     /// - Parameters:
-    ///   - size: The size to decode at. Default: the size of the widget, if it has one.
+    ///   - size: The size to decode at. Default: ``decodeSize``.
     ///   - part: One of several images. Default: the image.
     func makeRequest(for load: SlotLoad, at size: DecodeSize? = nil, of part: ImageRequest? = nil) -> ImageRequest {
         var result = part ?? load.image
@@ -194,7 +194,7 @@ final class ImageSlot {
     {
         placeholderLoad = nil
         target.attach()
-        // A new widget already shows nothing.
+        // Nothing in place of nothing would only redraw the widget.
         if placeholder != nil || target.content?.isEmpty == false {
             target.content?.show(placeholder, keepsPreview: keepsPreview)
         }
@@ -204,15 +204,15 @@ final class ImageSlot {
 
     /// Starts at once, or after the widget is mapped and has a size.
     func startWhenLaidOut(_ size: DecodeSize?, _ prepared: PreparedLoad? = nil) {
-        guard let widget else { return startTask(size ?? .original, prepared) }
+        guard let widget else { return startTask(size ?? .original, prepared?.request) }
         guard let pointer = widget.pointer, let load = current else { return }
         if load.request.options.start == .immediately {
             if isMapped == false { load.task.priority = load.image.offScreenPriority }
-            startTask(size ?? .original, prepared)
+            startTask(size ?? .original, prepared?.request)
         } else if isMapped == false {
             load.state = .waitingForMap
         } else if let size, !pointer.isInList {
-            startTask(size, prepared)
+            startTask(size, prepared?.request)
         } else {
             waitForLayout(pointer, prepared)
         }
@@ -226,13 +226,13 @@ final class ImageSlot {
             else { return }
             // A widget without a size gets the size of its image.
             let size = decodeSize ?? .original
-            startTask(size, prepared?.fits(size, on: widget) == true ? prepared : nil)
+            startTask(size, prepared?.request(at: size, on: widget))
         }
     }
 
     // From the start to the image in its place.
 
-    func startTask(_ size: DecodeSize, _ prepared: PreparedLoad? = nil) {
+    func startTask(_ size: DecodeSize, _ prepared: PreparedRequest? = nil) {
         guard let load = current else { return }
         if let pointer = widget?.pointer, SuspendedWidgets.contain(pointer) {
             load.state = .suspended
@@ -245,8 +245,7 @@ final class ImageSlot {
         accessibility.isBusy = true
         if let sequence = load.request.sequence { return startSequence(sequence, size) }
         let task = load.task
-        let known = isOtherStyle ? nil : prepared?.request
-        let request = known ?? load.manager.prepare(makeRequest(for: load, at: size))
+        let request = (isOtherStyle ? nil : prepared) ?? load.manager.prepare(makeRequest(for: load, at: size))
         guard current === load else { return }
         let wantsProgress = load.wantsProgress || progress != nil || configuration.indicator != nil
         load.variantRank = request.request.variantRank

@@ -118,14 +118,20 @@ final class SlotLoad {
 
 /// A request of a load that is about to start.
 struct PreparedLoad: Sendable {
-    let size: DecodeSize
+    /// `nil` if memory was asked for an image of any size, because the widget had none.
+    let size: DecodeSize?
     let scale: Double?
     let request: PreparedRequest
 
-    /// Whether the widget is unchanged since then.
+    /// The request at the size of the widget; `nil` if it has to be prepared again.
     @MainActor
-    func fits(_ size: DecodeSize, on widget: WidgetReference?) -> Bool {
-        self.size == size && (scale == nil || scale == widget?.pointer?.deviceScale)
+    func request(at size: DecodeSize, on widget: WidgetReference?) -> PreparedRequest? {
+        guard scale == nil || scale == widget?.pointer?.deviceScale else { return nil }
+        if request.request.decodeSize == size { return request }
+        guard self.size == nil, request.isForAnySize else { return nil }
+        var request = request
+        request.request.decodeSize = size
+        return request
     }
 }
 
