@@ -3,7 +3,7 @@ extension ImageManager {
     /// The loads that have started and not ended, in no particular order, including waiting ones (see ``isSuspended``).
     /// The load of a widget starts when the widget is on screen. Costs microseconds for each load; any thread.
     public var runningTasks: [ImageTask] {
-        // A task that joins between the two reads is in both lists.
+        // A task that moves on between two reads is in both lists.
         roots(
             of: pipeline.variantStage.tasks + pendingTasks() + pipeline.interceptorStage.tasks
                 + pipeline.graph.withLock { $0.jobs.values.flatMap(\.tasks) }
@@ -18,6 +18,7 @@ extension ImageManager {
         for task in roots(of: readers) { task.cancel() }
     }
 
+    /// The tasks of a kind that have not entered the graph.
     private func pendingTasks<Content>() -> [LoadTask<Content>] {
         pipeline.intake.pendingTasks.compactMap { $0 as? LoadTask }
     }
@@ -50,8 +51,9 @@ extension ImageManager {
     /// The numbers of jobs and fetches in flight, for tests that look for leaks. Loads that have not entered the graph
     /// yet count as jobs.
     package var activeCounts: (jobs: Int, fetches: Int) {
-        let outside = pipeline.variantStage.tasks.count + pipeline.interceptorStage.tasks.count
-        let pendingCount = outside + pipeline.intake.pendingCount + pipeline.intake.waitingCount
+        // The lists are read in the order in which a load passes them, so none is missed.
+        let intake = pipeline.variantStage.tasks.count + pipeline.intake.pendingCount + pipeline.intake.waitingCount
+        let pendingCount = intake + pipeline.interceptorStage.tasks.count
         return pipeline.graph.withLock { ($0.jobs.count + pendingCount, $0.fetches.count) }
     }
 }

@@ -145,7 +145,9 @@ public final class ImageManager: Sendable {
         completion: @escaping @MainActor @Sendable (Result<ImageResponse, ImageError>) -> Void
     ) -> ImageTask {
         let handlers = LoadHandlers.mainActor(progress: progress, partial: partial, completion: completion)
-        return start(request, on: dependencies.dispatcher, handlers)
+        let task = makeTask(for: request.imageRequest, handlers: handlers)
+        task.start()
+        return task
     }
 
     /// Starts to load an image, with callbacks on your own dispatcher.
@@ -168,14 +170,7 @@ public final class ImageManager: Sendable {
         partial: (@Sendable (WebImage) -> Void)? = nil,
         completion: @escaping @Sendable (Result<ImageResponse, ImageError>) -> Void
     ) -> ImageTask {
-        start(request, on: dispatcher, LoadHandlers(progress: progress, partial: partial, completion: completion))
-    }
-
-    private func start(
-        _ request: some ImageRequestConvertible,
-        on dispatcher: any CallbackDispatching,
-        _ handlers: LoadHandlers
-    ) -> ImageTask {
+        let handlers = LoadHandlers(progress: progress, partial: partial, completion: completion)
         let task: ImageTask = makeTask(for: request, on: dispatcher, handlers: handlers)
         task.start()
         return task

@@ -63,7 +63,9 @@ package struct RenditionCoder: RenditionCoding {
         return isWhole ? pixels : nil
     }
 
-    /// - Returns: Whether the file is intact and has the size of the rendition.
+    /// Decodes a JPEG without converting its colors.
+    /// - Parameter size: The size of the rendition.
+    /// - Returns: Whether the file is intact and has that size.
     private static func decodeJPEG(
         _ bytes: UnsafeRawBufferPointer,
         into memory: UnsafeMutableRawBufferPointer,

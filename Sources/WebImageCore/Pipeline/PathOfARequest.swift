@@ -33,17 +33,14 @@ extension PipelineStage {
     /// Submits reads of the disk, and continues without it if it hangs. I/O queue.
     var diskWatch: DiskWatch { DiskWatch(context: context) }
 
-    /// Shows the cached image until the server has answered. Decode queue.
-    var staleImageStage: StaleImageStage { StaleImageStage(context: context) }
-
     /// 4. Asks the loader, whose threads call back.
     var fetchStage: FetchStage { FetchStage(context: context) }
 
+    /// Shows the cached image until the server has answered. Decode queue.
+    var staleImageStage: StaleImageStage { StaleImageStage(context: context) }
+
     /// Decodes the part of the image that has arrived. Decode queue.
     var progressiveStage: ProgressiveStage { ProgressiveStage(context: context) }
-
-    /// Shows that part, or before that the thumbnail in the file.
-    var partialImageStage: PartialImageStage { PartialImageStage(context: context) }
 
     /// After a failure: uses a cached image, asks again later, or fails.
     var retryStage: RetryStage { RetryStage(context: context) }
@@ -53,6 +50,9 @@ extension PipelineStage {
 extension PipelineStage {
     /// 5. Decodes the bytes for each job at its own size, and runs its transformer. Decode queue.
     var decodeStage: DecodeStage { DecodeStage(context: context) }
+
+    /// Shows a partial image, or before that the thumbnail in the file.
+    var partialImageStage: PartialImageStage { PartialImageStage(context: context) }
 
     /// Finds a thread and memory for decoding.
     var scheduler: DecodeScheduler { DecodeScheduler(context: context) }

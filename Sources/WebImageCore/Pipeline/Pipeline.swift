@@ -28,11 +28,11 @@ package final class Pipeline: PipelineStage {
             case .refresh(let request): refresh(request)
             case .startStreaming(let operation): operation.startStreaming()
             case .prioritize(let ticket, let priority):
-                for queue in context.queues { queue.setPriority(priority, of: ticket) }
+                for queue in context.ticketQueues { queue.setPriority(priority, of: ticket) }
                 budget.setPriority(priority, of: ticket)
             case .prioritizeLoad(let operation, let priority): operation.setPriority(priority)
             case .cancel(let ticket):
-                for queue in context.queues { queue.cancel(ticket) }
+                for queue in context.ticketQueues { queue.cancel(ticket) }
                 budget.cancel(ticket)
             case .cancelLoad(let operation): operation.cancel()
             case .abandonLoad(let fetch, let operation):

@@ -8,8 +8,8 @@ final class StageContext: Sendable {
     let writer: DiskWriter
     /// The queues that every load needs.
     let requiredQueues: [WorkQueue]
-    /// The queues of jobs and fetches. Each one ignores the tickets of the others.
-    let queues: [WorkQueue]
+    /// The queues that issue the tickets of jobs and fetches. Each one ignores the tickets of the others.
+    let ticketQueues: [WorkQueue]
     let intake: Mutex<GraphIntake.State>
     let disk = Mutex(DiskWatch.State())
     /// The tasks that wait for the disk to look for a larger file.
@@ -28,7 +28,7 @@ final class StageContext: Sendable {
             decodeQueue: dependencies.decodeQueue
         )
         requiredQueues = [dependencies.intakeQueue, dependencies.ioQueue, dependencies.decodeQueue]
-        queues = [dependencies.ioQueue] + dependencies.decodeQueues
+        ticketQueues = [dependencies.ioQueue] + dependencies.decodeQueues
         intake = Mutex(GraphIntake.State(waiting: WaitingLoads(newestFirst: dependencies.admitsNewestFirst)))
     }
 }

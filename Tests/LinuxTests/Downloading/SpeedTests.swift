@@ -71,6 +71,7 @@ struct SpeedTests {
             exchange.bodyByteCount += 16 << 10
             #expect(!exchange.isTooSlow(now: now + .seconds(window)))
             #expect(exchange.isTooSlow(now: now + .seconds(2 * window)))
+            withExtendedLifetime(transfer) {}
         }
     }
 

@@ -3,8 +3,8 @@ import WebImageLinux
 
 // The images that a GtkPicture shows in other states of its widget than the normal one. Most widgets have none.
 extension WidgetSlots {
-    /// Creates the target of a state. It is updated when the states of the widget change.
-    func makeTarget(for state: ButtonImageState, in picture: PictureTarget) -> PictureTarget {
+    /// Creates the target of a state. The GtkPicture is updated when the states of the widget change.
+    func makeStateTarget(for state: ButtonImageState, in picture: PictureTarget) -> PictureTarget {
         if !stateful.contains(where: { $0 === picture }), let pointer = widget?.pointer {
             stateful.append(picture)
             if stateful.count == 1 {

@@ -168,6 +168,6 @@ extension WidgetSlots {
     }
 
     private func target(for state: ButtonImageState, in picture: PictureTarget) -> PictureTarget {
-        state == .normal ? picture : makeTarget(for: state, in: picture)
+        state == .normal ? picture : makeStateTarget(for: state, in: picture)
     }
 }

@@ -67,6 +67,7 @@ final class SharedPlayer {
 
     func remove(_ viewer: PaintablePlayback) {
         viewers.removeAll { $0.object == nil || $0.object === viewer }
+        if viewers.isEmpty { player.onChange = nil }
         updateVisibility()
     }
 

@@ -34,7 +34,7 @@ package struct ImageHeader: Sendable, Hashable {
 
     /// Reads the header from the beginning of a file.
     ///
-    /// The result is `nil` if further bytes are needed, or the format is not JPEG, PNG, GIF, WebP, TIFF, BMP, ICO, AVIF or HEIF.
+    /// The result is `nil` if further bytes are needed, or the library reads no header of the format.
     /// - Parameters:
     ///   - data: The file, or the part of it that has arrived.
     ///   - hint: The format of a file without a signature.

@@ -14,9 +14,10 @@ extension JobGraph {
         /// A cached image must be refreshed in the background.
         case refresh(ImageRequest)
         case startStreaming(any FetchOperation)
-        /// A read or a decode, which waits in a queue or for memory.
+        /// The priority of a read or a decode changes, which waits in a queue or for memory.
         case prioritize(WorkQueue.Ticket, ImagePriority)
         case prioritizeLoad(any FetchOperation, ImagePriority)
+        /// A read or a decode is not needed.
         case cancel(WorkQueue.Ticket)
         case cancelLoad(any FetchOperation)
         /// No task waits for this load. The load is cancelled unless it is nearly complete.

@@ -169,7 +169,7 @@ struct GraphIntake: PipelineStage {
         // A task that was cancelled while it waited does not enter. If it is cancelled from here on, a later change removes it.
         guard load.task.isLoading else { return true }
         if let task = load.task as? ImageTask { return join(task, age: load.age, limit: limit) }
-        // A load of bytes decodes nothing, and there are seldom hundreds.
+        // A load of bytes never waits: it decodes nothing, and there are seldom hundreds.
         if let task = load.task as? DataTask { graph.update { $0.read(task, age: load.age) } }
         return true
     }
@@ -194,12 +194,12 @@ struct GraphIntake: PipelineStage {
         let (isHolding, first) = context.intake.withLock { state in
             (state.isHolding, state.waiting.highestPriority())
         }
-        // A load that is less urgent than a waiting one enters only if it costs nothing.
+        // A load enters before waiting ones only if it is more urgent or costs nothing.
         let isNext = first.map { $0 < load.task.priority } ?? true
         guard !isHolding, enter(load, limit: isNext ? Self.enough : 0) else {
             return context.intake.withLock { $0.waiting.add(load) }
         }
-        guard first != nil else { return }
+        guard first != nil, load.task.isLoading else { return }
         let others = context.intake.withLock { state in
             let others = state.waiting.removeAll(withSourceOf: load)
             if !others.isEmpty { state.running += others.map { .enter($0.task) } }
@@ -209,23 +209,25 @@ struct GraphIntake: PipelineStage {
     }
 
     private func join(_ task: ImageTask, age: UInt64, limit: Int) -> Bool {
-        let request = task.request
+        let (request, priority) = (task.request, task.priority)
         if let intercepted = task.interceptedRequest {
-            guard graph.withLock({ $0.hasRoom(for: task, request, limit) }) else { return false }
+            let hasRoom = graph.withLock { $0.hasRoom(for: request, at: priority, limit: limit) }
+            guard hasRoom else { return false }
             interceptorStage.run(task, intercepted)
             return true
         }
         let queriesRenditions = renditions.isQueried(by: request)
-        var (hasRoom, isOutdated) = (true, true)
-        while hasRoom, isOutdated {
+        let endsInMemory = request.readTiers.contains(.memory) && !request.cachePolicy.revalidatesCachedImage
+        while true {
+            var (hasRoom, isOutdated) = (true, false)
             graph.update { graph in
-                hasRoom = graph.hasRoom(for: task, request, limit)
+                hasRoom = graph.hasRoom(for: request, at: priority, limit: limit)
                 // A job that has ended since the look has stored its image. The task looks again rather than load that image.
-                isOutdated = task.storeCountAtLook.load(ordering: .relaxed) != memoryCache.storeCount
+                isOutdated = endsInMemory && task.storeCountAtLook.load(ordering: .relaxed) != memoryCache.storeCount
                 return hasRoom && !isOutdated ? graph.join(task, age: age, queriesRenditions: queriesRenditions) : []
             }
-            if hasRoom, isOutdated, memoryStage.servesBeforeJoining(task) { return true }
+            guard hasRoom, isOutdated else { return hasRoom }
+            if memoryStage.servesBeforeJoining(task) { return true }
         }
-        return hasRoom
     }
 }

@@ -66,9 +66,9 @@ extension JobGraph {
         return [.decodeWhole(id, data)]
     }
 
-    /// Whether there are fewer jobs of a task's priority or a higher one than a limit, or the task would join a job or fetch.
-    func hasRoom(for task: ImageTask, _ request: ImageRequest, _ limit: Int) -> Bool {
-        if jobCount(from: task.priority) < limit { return true }
+    /// Whether there are fewer jobs of at least a priority than a limit, or a request would share a job or a fetch.
+    func hasRoom(for request: ImageRequest, at priority: ImagePriority, limit: Int) -> Bool {
+        if jobCount(from: priority) < limit { return true }
         let key = Job.Key(request)
         return jobsByKey[key] != nil || fetchesByKey[key.fetch] != nil
     }

@@ -92,11 +92,8 @@ package struct MemoryStage: PipelineStage {
 
     /// Ends a task that is about to join its job with an image that was stored since the task started.
     func servesBeforeJoining(_ task: ImageTask) -> Bool {
-        let request = task.request
-        guard let hit = hit(for: task, isRepeated: true), request.readTiers.contains(.memory), ends(request, hit) else {
-            return false
-        }
-        observers.notify(request.url, .memoryHit, of: task)
+        guard let hit = hit(for: task, isRepeated: true), ends(task.request, hit) else { return false }
+        observers.notify(task.request.url, .memoryHit, of: task)
         deliveryStage.deliver(hit.response, to: task)
         return true
     }

@@ -16,10 +16,9 @@ struct RetryStage: PipelineStage {
             WebImageLog.debug("A stale image in the cache (\(origin)) is used: \(error)")
             var data = FetchedData(loaded: LoaderResult(data: Data()), origin: origin)
             data.refreshError = refreshError
-            // An image in memory has no bytes for the tasks that want them.
-            for reader in origin == .memory ? graph.withLock({ $0.finishReaders(of: id) }) : [] {
-                deliveryStage.deliver(.failure(refreshError), to: reader)
-            }
+            // An image in memory has no bytes.
+            let readers = origin == .memory ? graph.withLock { $0.finishReaders(of: id) } : []
+            for reader in readers { deliveryStage.deliver(.failure(refreshError), to: reader) }
             decodeStage.decode(id, data)
         } else if fetch.isWanted, let delay = delay(after: error, fetch) {
             observers.notify(fetch.request.url, .retrying(error, after: delay))

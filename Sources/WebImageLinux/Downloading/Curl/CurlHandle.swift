@@ -94,7 +94,8 @@ extension CurlHandle {
     }
 
     private func setProxy(of request: TransferRequest) {
-        let answer = request.answers[.proxy(request.proxy.name(for: request.message.url))]
+        let answers = request.answers
+        let answer = answers.isEmpty ? nil : answers[.proxy(request.proxy.name(for: request.message.url))]
         switch request.proxy {
         case .environment: break
         case .direct: return set(CURLOPT_PROXY, to: "")

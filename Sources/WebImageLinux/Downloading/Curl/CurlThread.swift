@@ -313,9 +313,9 @@ extension CurlThread {
             }
             noteLookup(of: exchange, handle, code)
             let outcome = exchange.conclude(code)
-            // The handle is released only now, because libcurl keeps the status and the metrics in it.
-            exchange.handle = nil
+            // The handle is removed only now, because libcurl keeps the status and the metrics in it.
             remove(handle)
+            exchange.handle = nil
             if case .finished(.failure(let error)) = outcome { notePause(error, origin) }
             proceed(transfer, outcome)
         }

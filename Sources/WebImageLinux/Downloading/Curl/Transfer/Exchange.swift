@@ -19,7 +19,7 @@ final class Exchange {
         case resumeRefused
     }
 
-    /// Owns this object.
+    /// The transfer, which owns the exchange.
     private unowned let transfer: CurlTransfer
     var request: TransferRequest
     /// The handle that performs the exchange; `nil` before the launch and after the end.
@@ -77,7 +77,8 @@ final class Exchange {
         body = TransferBody(inMemoryBodyLimit: request.configuration.inMemoryBodyLimit, budget: transfer.budget)
     }
 
-    /// Performs the exchange with a handle. libcurl starts it when the handle is added to the multi handle.
+    /// Prepares a handle for the exchange, which must live until the handle has left the multi handle. libcurl starts the exchange
+    /// when the handle is added there.
     func launch(on handle: CurlHandle) {
         connectTimeout = request.connectTimeout(isQuick: transfer.operations.first?.request.isQuickAttempt == true)
         (self.handle, launchedAt) = (handle, .now)
