@@ -386,6 +386,40 @@ struct RevalidationTests {
         #expect(try await load(keepsMemory: true).source == .loader)
     }
 
+    @Test("A load that asks again after a 304 does not replace what the app has stored since it began")
+    func storedMeanwhile() async throws {
+        let fixture = ManagerFixture(holdsResponses: true)
+        let (url, cache) = (fixture.url("a"), fixture.manager.cache)
+        func answer(_ data: Data) {
+            var metadata = ResponseMetadata(contentType: "image/png")
+            metadata.etag = "\"1\""
+            let loaded = LoaderResult(data: data, metadata: metadata, isNotModified: data.isEmpty)
+            fixture.loader.answer(url, with: .success(loaded))
+        }
+        answer(TestImage.solid(0xFF0000, size: small))
+        var storing = ImageRequest(url: url)
+        storing.cacheAccess = .awaitingWrites
+        async let first = fixture.manager.response(for: storing)
+        #expect(await fixture.polled { fixture.loader.runningCount == 1 })
+        fixture.loader.finish(url)
+        _ = try await first
+        // Given a load that waits for the answer of the server
+        async let running = fixture.manager.response(for: ImageRequest(url: url, cachePolicy: .refresh))
+        #expect(await fixture.polled { fixture.loader.runningCount == 1 })
+        let own = TestImage.solid(0x00FF00, size: small)
+        try await cache.store(own, for: url).waitUntilWritten()
+        // When the confirmed original is gone, so that the load asks for the whole image
+        answer(Data())
+        fixture.loader.finish(url)
+        #expect(await fixture.polled { fixture.loader.requests.count == 3 && fixture.loader.runningCount == 1 })
+        answer(TestImage.solid(0x0000FF, size: small))
+        fixture.loader.finish(url)
+        // Then
+        #expect(try await running.source == .loader)
+        #expect(await fixture.polled { fixture.isQuiet })
+        #expect(await cache.data(for: url) == own)
+    }
+
     @Test("Bytes in the disk cache that are no image are removed")
     func undecodable() async throws {
         let disk = try #require(fixture.disk)

@@ -64,7 +64,8 @@ extension JobGraph {
         var attemptCount = 0
         /// When the attempt started that is running or has brought the bytes.
         var attemptStart: Date?
-        /// The moment before the attempt, or before the read of the caches that led to it, for ``ImageVersions/mark(of:since:)``.
+        /// The moment before the first attempt, or before the read of the caches that led to it. An image that the app stores after
+        /// it stays: see ``ImageVersions/mark(of:since:)``.
         var mark: ImageVersions.Mark?
         /// The failed attempts that were followed by another attempt.
         var failures: [ImageError.Attempt] = []

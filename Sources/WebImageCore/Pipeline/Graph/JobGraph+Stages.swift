@@ -114,7 +114,7 @@ extension JobGraph {
         if !isConditional { releaseLater(old) }
         updateFetch(id) { fetch in
             fetch.attemptCount += 1
-            (fetch.attemptStart, fetch.mark) = (now, mark)
+            (fetch.attemptStart, fetch.mark) = (now, fetch.mark ?? mark)
             fetch.phase = .loading(Fetch.Attempt())
             if fetch.attemptCount > 1 { fetch.wantsStreaming = false }
         }

@@ -87,7 +87,7 @@ struct FetchStage: PipelineStage {
             if case .finished(.success(let answer)) = event, answer.isNotModified,
                 validators.contradict(answer.metadata.etag)
             {
-                start(id, loader, since: versions.mark(), isConditional: false)
+                start(id, loader, since: mark, isConditional: false)
             } else {
                 receive(event, of: id, from: loader)
             }
