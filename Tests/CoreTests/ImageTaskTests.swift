@@ -130,7 +130,7 @@ struct ImageTaskTests {
         // The pipeline may have decided before the stop.
         task.finish(.failure(.cancelled(nil)))
         start("b")
-        #expect(fixture.loader.cancelled == [fixture.url("a")] && log.all.isEmpty)
+        #expect(EventLog<Int>.poll { fixture.loader.cancelled == [fixture.url("a")] } && log.all.isEmpty)
         fixture.loader.finish(fixture.url("b"))
         #expect(log.wait { !$0.isEmpty })
         #expect(log.all == ["b true"] && !task.isFinished)

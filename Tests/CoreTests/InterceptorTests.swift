@@ -231,7 +231,8 @@ struct InterceptorTests {
         #expect(running.count == 1 && running.first === task)
         task.cancel()
         #expect(ends.all == [.cancelled] && fixture.manager.runningTasks.isEmpty)
-        // When it goes on after that
+        // When it goes on after its Swift task was cancelled
+        fixture.settle()
         gate.open()
         #expect(await fixture.polled { fixture.isIdle })
         #expect(log.all == ["cancelled"] && ends.all.count == 1 && fixture.loader.requests.isEmpty)
