@@ -173,6 +173,27 @@ extension Scenario {
             expectEqual(images[0].difference(from: images[1]), 0)
         },
 
+        Scenario("A request processor is asked about the size of the widget, even if it chose that size before") {
+            let asked = EventLog<DecodeSize?>()
+            let size = DecodeSize.contain(PixelSize(width: 60, height: 60))
+            let stage = try Stage(Stage.answer) { configuration in
+                configuration.requestProcessor = { request in
+                    asked.add(request.decodeSize)
+                    var request = request
+                    request.decodeSize = size
+                    return request
+                }
+            }
+            stage.present()
+            // A widget is mapped in its window before it has a size.
+            let picture = stage.addImage()
+            constrain(picture, width: 60, height: 60, in: stage)
+            picture.setImage(with: stage.url(0x336699, "400x400"), completion: stage.completion)
+            expect(asked.all.last == .original, "the widget has a size already")
+            stage.waitForResults(1)
+            expect(asked.all.last == size, "\(asked.all)")
+        },
+
         Scenario("A prefetched image with a transformer is a memory hit in a widget of its size") {
             let stage = try Stage()
             let picture = stage.addImage()

@@ -127,7 +127,7 @@ struct PreparedLoad: Sendable {
     @MainActor
     func request(at size: DecodeSize, on widget: WidgetReference?) -> PreparedRequest? {
         guard scale == nil || scale == widget?.pointer?.deviceScale else { return nil }
-        if request.request.decodeSize == size { return request }
+        if size == self.size ?? .original { return request }
         guard self.size == nil, request.isForAnySize else { return nil }
         var request = request
         request.request.decodeSize = size
